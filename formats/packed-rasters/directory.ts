@@ -79,16 +79,20 @@ export function putEntry(view: DataView, at: number, entries: TileEntries, tile:
   view.setUint16(at + 30, entries.maskBytes[tile]!, true);
 }
 
-function takeEntry(view: DataView, at: number, entries: TileEntries, tile: number): void {
-  entries.offset[tile] = takeOffset(view, at);
-  entries.bytes[tile] = view.getUint32(at + 8, true);
-  entries.checksum[tile] = view.getUint32(at + 12, true);
-  entries.minimum[tile] = view.getUint32(at + 16, true);
-  entries.maximum[tile] = view.getUint32(at + 20, true);
-  entries.first[tile] = view.getUint32(at + 24, true);
-  entries.codec[tile] = view.getUint8(at + 28);
-  entries.mask[tile] = view.getUint8(at + 29);
-  entries.maskBytes[tile] = view.getUint16(at + 30, true);
+/** Reads the entries of `count` tiles into the first rows of `entries`. */
+function takeEntries(view: DataView, count: number, entries: TileEntries): void {
+  const { offset, bytes, checksum, minimum, maximum, first, codec, mask, maskBytes } = entries;
+  for (let tile = 0, at = 0; tile < count; tile++, at += ENTRY_BYTES) {
+    offset[tile] = view.getUint32(at, true) + 2 ** 32 * view.getUint32(at + 4, true);
+    bytes[tile] = view.getUint32(at + 8, true);
+    checksum[tile] = view.getUint32(at + 12, true);
+    minimum[tile] = view.getUint32(at + 16, true);
+    maximum[tile] = view.getUint32(at + 20, true);
+    first[tile] = view.getUint32(at + 24, true);
+    codec[tile] = view.getUint8(at + 28);
+    mask[tile] = view.getUint8(at + 29);
+    maskBytes[tile] = view.getUint16(at + 30, true);
+  }
 }
 
 function putOffset(view: DataView, at: number, offset: number): void {
@@ -159,26 +163,50 @@ export async function readEntries(
   const { tiles } = tileGrid(layout);
   const [first, last] = [((band - 1) * tiles) / layout.bands, (band * tiles) / layout.bands];
   const entries = emptyEntries(last - first);
-  const each = emptyEntries(1);
+  const some = emptyEntries(Math.min(ENTRIES_AT_ONCE, tiles));
+  const room = new Uint8Array(some.codec.length * ENTRY_BYTES);
   const largest = largestPayload(layout);
   let [checksum, end] = [0, HEADER_BYTES];
-  for (let tile = 0; tile < tiles; ) {
-    const count = Math.min(ENTRIES_AT_ONCE, tiles - tile);
-    const bytes = await source.read(footer.directoryOffset + tile * ENTRY_BYTES, count * ENTRY_BYTES);
+  for (let start = 0; start < tiles; start += ENTRIES_AT_ONCE) {
+    const count = Math.min(ENTRIES_AT_ONCE, tiles - start);
+    const size = count * ENTRY_BYTES;
+    const bytes = await source.read(footer.directoryOffset + start * ENTRY_BYTES, size, room.subarray(0, size));
     checksum = crc32c(bytes, checksum);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    for (let at = 0; at < bytes.length; at += ENTRY_BYTES, tile++) {
-      takeEntry(view, at, each, 0);
-      const [offset, size] = [each.offset[0]!, each.bytes[0]!];
-      const isOutside = offset < end || offset % 4 !== 0 || offset + size > footer.metadataOffset;
-      if (size > 0 && isOutside) throw damaged(source.file, 'the bytes of its tiles do not follow each other', tile);
-      if (size > largest || each.maskBytes[0]! > size) throw damaged(source.file, `a tile has ${size} bytes`, tile);
-      if (size > 0) end = offset + size;
-      if (tile >= first && tile < last) takeEntry(view, at, entries, tile - first);
+    takeEntries(new DataView(bytes.buffer, bytes.byteOffset, bytes.length), count, some);
+    end = checkPayloads(some, start, count, end, footer.metadataOffset, largest, source.file);
+    const [from, to] = [Math.max(first, start), Math.min(last, start + count)];
+    if (from >= to) continue;
+    for (const name of Object.keys(some) as (keyof TileEntries)[]) {
+      entries[name].set(some[name].subarray(from - start, to - start), from - first);
     }
   }
   if (checksum !== footer.directoryChecksum) throw damaged(source.file, 'its directory is damaged');
   return entries;
+}
+
+/**
+ * Checks that the payloads of some tiles follow each other between two offsets, and that none is too large. Returns the
+ * offset after the last.
+ */
+function checkPayloads(
+  { offset, bytes, maskBytes }: TileEntries,
+  start: number,
+  count: number,
+  begin: number,
+  limit: number,
+  largest: number,
+  file: string,
+): number {
+  let end = begin;
+  for (let at = 0; at < count; at++) {
+    const size = bytes[at]!;
+    const from = offset[at]!;
+    const isOutside = from < end || from % 4 !== 0 || from + size > limit;
+    if (size > 0 && isOutside) throw damaged(file, 'the bytes of its tiles do not follow each other', start + at);
+    if (size > largest || maskBytes[at]! > size) throw damaged(file, `a tile has ${size} bytes`, start + at);
+    if (size > 0) end = from + size;
+  }
+  return end;
 }
 
 /** Maximum bytes of a payload. */

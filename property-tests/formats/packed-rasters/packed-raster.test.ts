@@ -1,9 +1,11 @@
 import { describe, expect } from 'vitest';
 import { SAMPLE_BYTES, type Sample } from '../../../algorithms/geometry/raster.ts';
 import { openPackedRaster } from '../../../formats/packed-raster.ts';
-import { CODEC } from '../../../formats/packed-rasters/directory.ts';
-import { tileGrid } from '../../../formats/packed-rasters/layout.ts';
+import { crc32c } from '../../../formats/packed-rasters/crc32c.ts';
+import { CODEC, emptyEntries, type TileEntries } from '../../../formats/packed-rasters/directory.ts';
+import { type PackedLayout, tileGrid } from '../../../formats/packed-rasters/layout.ts';
 import { openPackedFile } from '../../../formats/packed-rasters/reader.ts';
+import { packedWriter } from '../../../formats/packed-rasters/writer.ts';
 import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
 import { caseCount } from '../../cases.ts';
 import { bitsOf, cut, packedBytes, type RandomPacked, randomPacked } from '../../fixtures/random-packed.ts';
@@ -85,6 +87,37 @@ describe('a packed raster', () => {
         expect(found).toEqual([words[0] ?? 0, words.at(-1) ?? 0]);
         if (new Set(words).size <= 1 && raster.mask === undefined) expect(entries.codec[tile]).toBe(CODEC.constant);
       }
+    }
+  });
+
+  test('has entries that are read piece by piece, and bands that begin inside a piece', async () => {
+    const layout: PackedLayout = {
+      ...{ width: 400, height: 960, bands: 3, sample: 'u32' },
+      ...{ tileColumns: 4, tileRows: 8 },
+    };
+    const parts: Uint8Array[] = [];
+    const writer = packedWriter(layout, async (bytes) => void parts.push(bytes));
+    const tiles = 12_000;
+    const payloadOf = (at: number): Uint8Array => new Uint8Array(at % 7).fill(at);
+    const tileOf = (at: number) => ({
+      ...{ codec: at % 3, mask: (at % 3) + 128, maskBytes: (at % 7) >> 1, first: 7 * at },
+      ...{ minimum: at, maximum: 2 ** 32 - 1 - at },
+    });
+    for (let at = 0; at < 3 * tiles; at++) writer.add({ ...tileOf(at), payload: payloadOf(at) });
+    await writer.end({ geoTransform: [0, 1, 0, 0, 0, 1], geographic: false, bands: [{}, {}, {}] });
+    const file = await openPackedFile(bytesInMemory(Buffer.concat(parts)));
+    let end = 64;
+    for (let at = 0, band = 1; band <= 3; band++) {
+      const entries = await file.entries(band);
+      const expected = emptyEntries(tiles);
+      for (let tile = 0; tile < tiles; tile++, at++) {
+        const payload = payloadOf(at);
+        const offset = payload.length === 0 ? 0 : end;
+        const entry = { ...tileOf(at), offset, bytes: payload.length, checksum: crc32c(payload) };
+        for (const [name, value] of Object.entries(entry)) expected[name as keyof TileEntries][tile] = value;
+        end += (payload.length + 3) & ~3;
+      }
+      expect(entries).toEqual(expected);
     }
   });
 });
