@@ -69,7 +69,7 @@ export interface EncodedCells {
   /** For each block that is there, the index of its first word, and the value from which its residuals are counted. */
   readonly start: Uint32Array;
   readonly first: Uint32Array;
-  /** For each block of the window, row by row, its number among those that are there. Meaningless for a missing one. */
+  /** For each block of the window, row by row, its number among those that are there; 2^32 − 1 for a missing one. */
   readonly places: Uint32Array;
   /** A bit for each cell, 1 if it has no data. Undefined if all cells have data. */
   readonly hidden: BlockBits | undefined;

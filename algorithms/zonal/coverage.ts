@@ -18,7 +18,7 @@ import {
 import { scanResults } from '../../primitives/row-results.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
-import { type InsidePairs, listPairs, type PairList, type Pairs, pairColumns } from './tile-pairs.ts';
+import { listPairs, type PairList } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Number of words per edge in the table of edges. */
@@ -200,11 +200,9 @@ export interface Coverage {
    * For each tile, the index of its first cell in the stored cells. `pitch` is the distance in cells from one row of a
    * tile to the next.
    */
-  readonly tileStarts: Column<'u32'>;
+  readonly tileStarts: Uint32Array;
   readonly pitch: number;
-  /** Pairs of a zone and a tile, for all tiles in the rectangle of tiles around the zone. */
-  readonly pairs: Pairs & InsidePairs;
-  readonly pairList: PairList;
+  readonly pairs: PairList;
   /** For each zone of the window, the number of its cells that the raster's mask hides. Undefined without a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;
 }
@@ -255,9 +253,7 @@ export function coverZones(
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
     const masks = fillBits(context, toggles);
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
-    const pairList = listPairs(plan);
-    const pairs = pairColumns(context, pairList, tileStarts);
-    return { plan, masks, tileStarts: context.column(tileStarts), pitch, pairs, pairList };
+    return { plan, masks, tileStarts, pitch, pairs: listPairs(plan) };
   });
 }
 

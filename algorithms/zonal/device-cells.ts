@@ -1,28 +1,41 @@
 import { type Column, type Context, decodeTiles } from '../../primitives/index.ts';
-import { type RasterSource, SAMPLE_BYTES } from '../geometry/raster.ts';
+import { type EncodedCells, type RasterSource, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
 import { cellColumn } from './binning.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
 
-/** Formats of decoded cells, by the bytes of a sample. */
+type CellFormat = 'u8' | 'u16' | 'u32';
+
 const FORMATS = { 1: 'u8', 2: 'u16', 4: 'u32' } as const;
 
-/** The cells of a window on the device. */
-interface DeviceCells {
-  readonly column: Column<'u32'>;
-  /** What the device found of damage in encoded cells. Undefined for cells that the host has decoded. */
-  readonly damage?: Column<'u32'>;
+/** The format of the stored bits of a cell. */
+export function cellFormat(sample: Sample): CellFormat {
+  return FORMATS[SAMPLE_BYTES[sample]];
 }
 
-/** The stored bits of cells, which the device decodes and checks if need be. */
+/** Encoded cells on the device. */
+export interface EncodedColumns {
+  readonly words: Column<'u32'>;
+  readonly start: Column<'u32'>;
+  readonly first: Column<'u32'>;
+  /** What the device found of damage. */
+  readonly damage: Column<'u32'>;
+}
+
+/** Uploads encoded cells, which the device checks. */
+export function encodedColumns(context: Context, cells: EncodedCells): EncodedColumns {
+  const words = context.column(cells.words);
+  const damage = cells.findDamage(context, words);
+  return { words, start: context.column(cells.start), first: context.column(cells.first), damage };
+}
+
+/** The stored bits of the cells of a window on the device, which decodes them if need be. */
 export function deviceCells(
   context: Context,
   { sample, blockColumns, blockRows }: RasterSource,
   { cells }: PlacedCells,
-): DeviceCells {
+): { readonly column: Column<'u32'>; readonly damage?: Column<'u32'> } {
   if (!isEncoded(cells)) return { column: cellColumn(context, cells) };
-  const tiles = { start: context.column(cells.start), first: context.column(cells.first) };
-  const as = FORMATS[SAMPLE_BYTES[sample]];
-  const words = context.column(cells.words);
-  const damage = cells.findDamage(context, words);
-  return { column: decodeTiles(words, tiles, { columns: blockColumns, rows: blockRows, as }), damage };
+  const { words, start, first, damage } = encodedColumns(context, cells);
+  const options = { columns: blockColumns, rows: blockRows, as: cellFormat(sample) };
+  return { column: decodeTiles(words, { start, first }, options), damage };
 }

@@ -95,8 +95,8 @@ const remainingWord = forTile((tile) =>
  * @param hidden - Bits of the cells, by tiles of the window.
  */
 export function hideCells(context: Context, coverage: Coverage, hidden: BlockBits): Coverage {
-  const { plan, masks, pairList } = coverage;
-  const pairs = pairsWith(pairList, hidden.starts);
+  const { plan, masks } = coverage;
+  const pairs = pairsWith(coverage.pairs, hidden.starts);
   const hiddenCounts = context.scope(() => {
     const counts = context.column(new Uint32Array(plan.zones.length));
     if (pairs.zone.length === 0) return counts;
@@ -134,7 +134,7 @@ export function hideCells(context: Context, coverage: Coverage, hidden: BlockBit
 type HidingPairs = Record<'zone' | 'word' | 'pitch' | 'start', Uint32Array>;
 
 /** The pairs whose tile has bits that are set, with the first word of these bits. */
-function pairsWith({ zone, tile, word, pitch }: Coverage['pairList'], starts: Uint32Array): HidingPairs {
+function pairsWith({ zone, tile, word, pitch }: Coverage['pairs'], starts: Uint32Array): HidingPairs {
   let count = 0;
   for (let at = 0; at < tile.length; at++) if (starts[tile[at]!] !== 0) count++;
   const column = (): Uint32Array => new Uint32Array(count);

@@ -3,6 +3,7 @@ import { gridStep, type SnappedPolygons, STEPS_PER_CELL, snapToGrid } from '../g
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import type { Sheets } from '../geometry/sheets.ts';
 import { binCount, binEdges, slotsFor } from './binning.ts';
+import { wantsStatistics } from './counting-way.ts';
 import { type PlacedZones, placeZones, requireLongitudes, sheetsOn, stepsOfTurn } from './placement.ts';
 import { createParts } from './raster-parts.ts';
 import { requireRoom } from './room.ts';
@@ -10,7 +11,7 @@ import { requireOneSurface } from './surface-agreement.ts';
 import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
 import { createTotals } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
-import { type CountJob, DEFAULT_MEMORY, streamWindows, wantsStatistics } from './zonal.ts';
+import { type CountJob, DEFAULT_MEMORY, streamWindows } from './zonal.ts';
 import { leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 
 /** Input of `surfaceHistogram`. */

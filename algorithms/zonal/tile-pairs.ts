@@ -54,11 +54,11 @@ export function listPairs({ table, zones, tile, tileColumns, pairs }: WindowPlan
   return { zone, tile: tiles, word, pitch };
 }
 
-/** The pairs of a list as columns. `tileStarts` has the index of each tile's first cell. */
-export function pairColumns(context: Context, list: PairList, tileStarts: Uint32Array): Pairs & InsidePairs {
-  const cell = new Uint32Array(list.tile.length);
-  for (let at = 0; at < cell.length; at++) cell[at] = tileStarts[list.tile[at]!]!;
-  const { zone, tile, word, pitch } = list;
+/** The pairs of a window as columns. `tileStarts` has the index of each tile's first cell. */
+export function pairColumns(context: Context, pairs: PairList, tileStarts: Uint32Array): Pairs & InsidePairs {
+  const cell = new Uint32Array(pairs.tile.length);
+  for (let at = 0; at < cell.length; at++) cell[at] = tileStarts[pairs.tile[at]!]!;
+  const { zone, tile, word, pitch } = pairs;
   return {
     zone: context.column(zone),
     tile: context.column(tile),

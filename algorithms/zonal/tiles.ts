@@ -4,7 +4,7 @@ import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
 import type { Coverage } from './coverage.ts';
-import { forTile, type InsidePairs, type Pairs, splitIndex } from './tile-pairs.ts';
+import { forTile, type InsidePairs, type Pairs, pairColumns, splitIndex } from './tile-pairs.ts';
 
 /** Positions of a tile relative to a zone: outside, inside or on its boundary. */
 const OUTSIDE = 0;
@@ -42,7 +42,7 @@ const isBoundary = fn('isBoundary', { relation: u32 }, bool, ({ relation }) => r
  */
 export function pairTiles(context: Context, coverage: Coverage): { inside: InsidePairs; boundary: Pairs } {
   return context.scope(() => {
-    const { tile, ...pairs } = coverage.pairs;
+    const { tile, ...pairs } = pairColumns(context, coverage.pairs, coverage.tileStarts);
     const { zone, word, pitch } = pairs;
     const { masks, plan } = coverage;
     const relation = context.materialize(map(relationOf(plan.tile), { word, pitch, masks }));
@@ -81,14 +81,14 @@ const wordRow = forTile((tile) =>
 );
 
 /**
- * The rows of 32 cells in tiles of zones, as a view (computed when it is read). `cell` is
+ * The rows of 32 cells in tiles of zones, as a view (computed when it is read). Default: all tiles of zones. `cell` is
  * the index of the first cell of a row. `mask` has the bits of the cells in the zone. Rows without such cells are not
  * `active`.
  */
 export function wordRows(
   context: Context,
-  { plan, masks, pitch }: Coverage,
-  pairs: Pairs,
+  { plan, masks, tileStarts, pitch, ...coverage }: Coverage,
+  pairs: Pairs = pairColumns(context, coverage.pairs, tileStarts),
 ): {
   readonly active: Column<'bool'>;
   readonly zone: Column<'u32'>;
@@ -131,7 +131,7 @@ export function tileRows(
   return map(tileRow, {
     index: sequence(scaleLength(context, tiles.length, tile)),
     tiles,
-    tileStarts,
+    tileStarts: context.column(tileStarts),
     tile,
     pitch,
   });

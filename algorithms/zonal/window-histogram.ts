@@ -22,39 +22,27 @@ import type { Coverage } from './coverage.ts';
 import { addHidden } from './hidden-cells.ts';
 import type { InsidePairs, Pairs } from './tile-pairs.ts';
 import { pairTiles, tileRows, wordRows } from './tiles.ts';
-import { ABSENT, type WindowPlan, zonesPerTile } from './window-plan.ts';
-
-/**
- * Zones per tile from which tiles get histograms of their own. Where zones partition the plane, the rectangles around
- * them overlap, and a tile lies in two or three.
- */
-const MANY_ZONES = 5;
-
-/**
- * Whether tiles that are inside zones get histograms of their own, which are then added to those of the zones. A tile's
- * cells are then counted once for all zones. That pays only where zones overlap, and where a tile has many more cells
- * than a histogram has counters.
- */
-export function countsTiles(plan: WindowPlan, counters: number): boolean {
-  return counters <= plan.tile ** 2 / 8 && zonesPerTile(plan) >= MANY_ZONES;
-}
+import { ABSENT } from './window-plan.ts';
 
 /**
  * Computes the histograms of the zones in a window, concatenated. Performs the four steps of Zhang and Wang 2014 as a
- * chain of primitives, on the bitmaps from {@link coverZones}. Where few zones overlap, or with many bins, takes all tiles
- * for tiles on boundaries.
+ * chain of primitives, on the bitmaps from {@link coverZones}.
  * Runs unchanged on every backend and does not wait for the device.
+ *
+ * @param inTiles - Whether tiles inside zones get histograms of their own; see `countingWay`. Otherwise, all tiles are
+ * counted as those on boundaries.
  */
 export function windowHistogram(
   context: Context,
   coverage: Coverage,
   cells: Column<'u32'>,
   classifier: Classifier,
+  inTiles: boolean,
 ): Column<'u32'> {
   return context.scope(() => {
-    const counts = countsTiles(coverage.plan, classifier.slots.count)
+    const counts = inTiles
       ? countInTiles(context, coverage, cells, classifier)
-      : countMaskedCells(context, coverage, coverage.pairs, cells, classifier);
+      : countMaskedCells(context, coverage, undefined, cells, classifier);
     addHidden(coverage, classifier.slots, counts);
     return counts;
   });
@@ -127,7 +115,7 @@ function defineSlotOfTileCell(classifier: Classifier) {
 function countMaskedCells(
   context: Context,
   coverage: Coverage,
-  pairs: Pairs,
+  pairs: Pairs | undefined,
   cells: Column<'u32'>,
   classifier: Classifier,
 ): Column<'u32'> {

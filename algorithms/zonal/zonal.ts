@@ -15,21 +15,18 @@ import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
 import type { Cells, RasterSource, Sample } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
-import { countCells } from './cell-counts.ts';
 import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
+import { countingWay, wantsBinsOnly, wantsRows } from './counting-way.ts';
 import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
-import { deviceCells } from './device-cells.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import type { PlacedZones } from './placement.ts';
-import { slotCounts } from './slot-counts.ts';
-import { windowStatistics } from './statistics.ts';
 import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
 import { aBinning, type Binning } from './types.ts';
-import { uniqueBytes, windowUnique } from './unique.ts';
-import { countsTiles, windowHistogram } from './window-histogram.ts';
+import { uniqueBytes } from './unique.ts';
+import { windowCounts } from './window-counts.ts';
 import type { WindowPlan } from './window-plan.ts';
 
 /** Input of `zonalHistogram`. */
@@ -121,24 +118,27 @@ const WINDOWS_UNDER_WAY = 2;
 
 /**
  * Bytes needed to count a window: the bitmaps of zones and of further sheets (groups of parts that do not overlap); the
- * histograms of zones, and their counters that are not 0; where zones overlap, the histograms of tiles, and the counts
- * of tiles that are added to zones, before and after the reduction; and, if needed, statistics, cells hidden by the raster's mask, and unique values.
+ * histograms of zones, and their counters that are not 0; where tiles are counted, their histograms, and the counts
+ * that are added to zones, before and after the reduction; and, if needed, statistics, cells hidden by the raster's mask,
+ * and unique values. Encoded cells need the bits of hidden cells only.
  */
 function windowBytes(
   job: CountJob,
-  { sample, readMask, readEncoded }: RasterSource,
+  raster: RasterSource,
   plan: WindowPlan,
   slots: number,
   taken: readonly Box[],
 ): number {
   const { pairs } = plan;
-  const tiles = Math.min(plan.tileColumns * plan.tileRows, pairs);
-  const histograms = 3 * plan.zones.length + (countsTiles(plan, slots) ? tiles + 4 * pairs : 0);
+  const tiles = plan.tileColumns * plan.tileRows;
+  const way = countingWay(job, raster, plan, slots);
+  const histograms = 3 * plan.zones.length + (way === 'tiles' ? Math.min(tiles, pairs) + 4 * pairs : 0);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * histograms;
-  const statistics = wantsRows(job) ? statisticsWords(plan, sample) : 0;
-  const mayHide = readMask !== undefined || readEncoded !== undefined;
-  const masks = (mayHide ? 1 : 0) + (hasTakenCells(plan.window, taken) ? 1 : 0);
-  const hidden = masks * 3 * plan.words;
+  const statistics = wantsRows(job) ? statisticsWords(plan, raster.sample) : 0;
+  const mayHide = raster.readMask !== undefined || raster.readEncoded !== undefined;
+  const hiding = 3 * plan.words;
+  const withoutData = way === 'encoded' ? ((1 + tiles) * plan.tile ** 2) / 32 : mayHide ? hiding : 0;
+  const hidden = withoutData + (hasTakenCells(plan.window, taken) ? hiding : 0);
   return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
 
@@ -149,20 +149,6 @@ function windowBytes(
  */
 function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
   return sample === 'f32' ? 19 * words + WIDE_COUNTERS * zones.length : 12 * words;
-}
-
-export function wantsStatistics({ statistics }: CountJob): boolean {
-  return statistics ?? true;
-}
-
-/** Whether rows of 32 cells must be reduced: for statistics, or to count the cells of zones if there are no bins. */
-function wantsRows(job: CountJob): boolean {
-  return wantsStatistics(job) || job.binning.kind === 'none';
-}
-
-/** Whether it suffices to know the bin of each cell. */
-function wantsBinsOnly(job: CountJob): boolean {
-  return !wantsRows(job) && job.binning.kind !== 'unique';
 }
 
 interface LoadedWindow extends PartWindow {
@@ -295,31 +281,16 @@ async function countWindow(
   { plan, placed, part }: LoadedWindow,
   totals: Totals,
 ): Promise<number> {
-  const { raster, taken, edges, classifier } = part;
+  const { raster, taken, edges } = part;
   const { sample, nodata } = raster;
-  const { cells, hidden } = placed;
+  const { cells } = placed;
   const home = sample === 'f32' && !isEncoded(cells) ? homeGroup(cells, nodata) : 0;
   const results = context.scope(() => {
-    const { column, damage } = deviceCells(context, raster, placed);
     const { zones, leftOut } = leaveOut(context, coverZones(context, edges, plan, placed), taken);
-    const coverage = hidden === undefined ? zones : hideCells(context, zones, hidden);
-    const rows = wantsRows(job) ? windowStatistics(context, sample, coverage, column, classifier, home) : undefined;
-    const counts =
-      job.binning.kind === 'none'
-        ? countCells(context, coverage, rows!.counted, classifier.slots)
-        : windowHistogram(context, coverage, column, classifier);
-    const statistics = wantsStatistics(job) ? rows!.statistics : undefined;
-    const unique =
-      job.binning.kind === 'unique' ? windowUnique(context, sample, coverage, column, classifier) : undefined;
+    const counts = windowCounts(context, job, part, zones, placed, home);
     if (isEncoded(cells)) cells.release();
     else raster.reuse?.(cells);
-    return {
-      counts: slotCounts(counts),
-      ...(leftOut && { leftOut }),
-      ...(damage && { damage }),
-      ...(statistics && { statistics: { ...statistics } }),
-      ...(unique && { unique }),
-    };
+    return { ...counts, ...(leftOut && { leftOut }) };
   });
   try {
     const { leftOut, damage, ...found }: Found = await context.read(results as Required<typeof results>);

@@ -25,7 +25,7 @@ export type ZoneRows = {
 /** The rows of all zones of a window, ordered by zone, as materialized columns. */
 export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
   return context.scope(() => {
-    const { active, ...rows } = wordRows(context, coverage, coverage.pairs);
+    const { active, ...rows } = wordRows(context, coverage);
     return copyIf(rows, active);
   });
 }

@@ -3,6 +3,7 @@ import { snapToGrid } from '../../algorithms/geometry/grid.ts';
 import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 import { binEdges, createClassifier } from '../../algorithms/zonal/binning.ts';
 import { placeRows } from '../../algorithms/zonal/cell-places.ts';
+import { countsTiles } from '../../algorithms/zonal/counting-way.ts';
 import { coverZones, uploadEdges } from '../../algorithms/zonal/coverage.ts';
 import { placeZones } from '../../algorithms/zonal/placement.ts';
 import { windowHistogram } from '../../algorithms/zonal/window-histogram.ts';
@@ -93,8 +94,11 @@ async function measure(name: string): Promise<void> {
   const cells = rasterOf(name);
   const column = upload(cells);
   const places = placeRows(plan, cells);
+  const inTiles = countsTiles(plan, classifier.slots.count);
   const count = (): Column<'u32'> =>
-    context.scope(() => windowHistogram(context, coverZones(context, edges, plan, places), column, classifier));
+    context.scope(() =>
+      windowHistogram(context, coverZones(context, edges, plan, places), column, classifier, inTiles),
+    );
   const once = (): void => context.dispose(count());
   const first = count();
   const inside = check(await context.read(first), cells);

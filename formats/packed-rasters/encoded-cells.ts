@@ -53,7 +53,7 @@ export async function readEncoded(
   const words = memory.take(wanted.reduce((sum, tile) => sum + recodedWords(layout, entries, tile), end));
   words[0] = 0;
   const bytes = new Uint8Array(words.buffer);
-  const places = new Uint32Array(across * down);
+  const places = new Uint32Array(across * down).fill(NO_PLACE);
   const [start, first] = [new Uint32Array(wanted.length), new Uint32Array(wanted.length)];
   const checked = emptyChecks(wanted.length);
   const hiding = wanted.reduce((sum, tile) => sum + (hidesCells(entries, tile) ? 1 : 0), 0);
@@ -125,6 +125,9 @@ export async function readEncoded(
         : undefined,
   };
 }
+
+/** Stands for the place of a missing tile. */
+const NO_PLACE = 2 ** 32 - 1;
 
 /** Whether a tile may have cells without data. */
 function hidesCells({ mask }: TileEntries, tile: number): boolean {

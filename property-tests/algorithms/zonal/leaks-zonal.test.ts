@@ -3,8 +3,11 @@ import { expect, test } from 'vitest';
 import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { type ZonalJob, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { openPackedRaster } from '../../../formats/packed-raster.ts';
+import { HEADER_BYTES } from '../../../formats/packed-rasters/layout.ts';
 import { Context } from '../../../primitives/context.ts';
 import { dealToBackends, dealtBackends, onEveryBackend } from '../../backends.ts';
+import { packedBytes } from '../../fixtures/random-packed.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 const side = 96;
@@ -22,6 +25,23 @@ const small = { tile: 32, memoryBytes: 32_000 } as const;
 const zones = zonesOf([[box(3, 3, 90, 90)], [box(50, 50, 150, 85), box(60, 55, 70, 65)]]);
 const edges = { kind: 'edges', edges: [0, 10, 100] } as const;
 const unique = { kind: 'unique' } as const;
+
+/** Whole numbers in tiles that devices decode. */
+const whole = Int16Array.from(cells, (cell, i) => (i % 11 === 0 ? -1 : Math.round(cell) + (i % side)));
+const layout = { width: side, height: side, bands: 1, sample: 'i16', tileColumns: 32, tileRows: 32 } as const;
+const packed = await packedBytes({ layout, bands: [whole], nodata: -1, mask: undefined });
+
+/** Zones and bins over the packed raster, whose cells are counted as they are decoded. */
+const packedJob = async (
+  signal: AbortSignal,
+  bytes: Uint8Array,
+  changes: Partial<ZonalJob> = {},
+): Promise<ZonalJob> => {
+  const raster = await openPackedRaster(bytes);
+  const { originX, originY, stepX, stepY } = raster;
+  const zones = zonesOf([[box(originX, originY + side * stepY, originX + 90 * stepX, originY)]]);
+  return job(signal, { raster, zones, statistics: false, ...changes });
+};
 
 type Ending = (context: Context, signal: AbortSignal, abort: (reason: Error) => void) => Promise<unknown>;
 
@@ -70,6 +90,21 @@ const endings: { readonly [ending: string]: Ending } = {
     await expect(zonalHistogram(context, job(signal, changes))).rejects.toMatchObject({
       code: 'zonal/unique-memory-bytes',
     });
+  },
+  'encoded cells counted': async (context, signal) => zonalHistogram(context, await packedJob(signal, packed)),
+  'a damaged tile of encoded cells': async (context, signal) => {
+    const damaged = Uint8Array.from(packed);
+    damaged[HEADER_BYTES + 20]! ^= 1;
+    await expect(zonalHistogram(context, await packedJob(signal, damaged))).rejects.toMatchObject({
+      code: 'format/damaged-packed-raster',
+    });
+  },
+  'an abort while encoded cells are counted': async (context, signal, abort) => {
+    const onProgress = (done: number): void => {
+      if (done > side * 40) abort(new Error('enough'));
+    };
+    const aborted = await packedJob(signal, packed, { onProgress });
+    await expect(zonalHistogram(context, aborted)).rejects.toThrow('enough');
   },
   'an abort before the start': async (context, signal, abort) => {
     abort(new Error('enough'));

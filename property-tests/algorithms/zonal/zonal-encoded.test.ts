@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
-import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { type Binning, surfaceHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openPackedRaster } from '../../../formats/packed-raster.ts';
 import { HEADER_BYTES } from '../../../formats/packed-rasters/layout.ts';
 import { openPackedBand } from '../../../formats/packed-rasters/reader.ts';
+import type { PackedCodec } from '../../../formats/packed-rasters/tile-encoder.ts';
 import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
@@ -24,37 +25,55 @@ const binnings = fc.constantFrom<Binning>(
   { kind: 'none' },
 );
 
+/** Tiles are those of some files, or smaller. Windows of a few tiles take little memory. */
+const ways = fc.record({
+  statistics: fc.boolean(),
+  tile: fc.constantFrom(32, 64),
+  isCut: fc.boolean(),
+  codec: fc.constantFrom<PackedCodec>('residuals', 'auto'),
+});
+
 onEveryBackend((opened, { runs }) => {
-  test.prop([rasters, corners, binnings, fc.boolean()], { numRuns: 2 * runs })(
+  test.prop([rasters, corners, binnings, ways, fc.boolean()], { numRuns: 3 * runs })(
     'counts cells that the device decodes as it counts decoded cells',
-    async (packed, corners, binning, statistics) => {
-      const raster = await openPackedRaster(await packedBytes(packed));
-      expect(raster.readEncoded).toBeDefined();
+    async (packed, corners, binning, { statistics, tile, isCut, codec }, isTwice) => {
+      const raster = await openPackedRaster(await packedBytes(packed, undefined, { codec }));
+      if (codec === 'residuals') expect(raster.readEncoded).toBeDefined();
       const { width, height, originX, originY, stepX, stepY } = raster;
       const at = ([x0, y0, x1, y1]: readonly [number, number, number, number]): Rings => {
         const x = [x0, x1].map((part) => originX + part * width * stepX).sort((a, b) => a - b);
         const y = [y0, y1].map((part) => originY + part * height * stepY).sort((a, b) => a - b);
         return [box(x[0]!, y[0]!, x[1]! + 0.01, y[1]! + 0.01)];
       };
-      const job = { zones: zonesOf(corners.map(at)), binning, statistics, tile: 32 };
+      const zones = zonesOf(corners.map(at));
+      const memoryBytes = isCut && 'low' in binning ? (statistics ? 120_000 : 60_000) : undefined;
+      const job = { zones, binning, statistics, tile, memoryBytes };
       const { context } = opened();
       let windows = 0;
       const readEncoded: typeof raster.readEncoded = (window, ...others) => {
         windows++;
         return raster.readEncoded!(window, ...others);
       };
-      const found = await zonalHistogram(context, { ...job, raster: { ...raster, readEncoded } });
-      if (found.cells.some((cells) => cells > 0)) expect(windows).toBeGreaterThan(0);
-      const decoded = await zonalHistogram(context, { ...job, raster: { ...raster, readEncoded: undefined } });
+      // In a second raster, shifted by some columns, most cells of the zones are left out.
+      const shift = isTwice ? [0, 5 * stepX] : [0];
+      const rastersWith = (read: typeof readEncoded | undefined) =>
+        shift.map((by) => ({ ...raster, originX: originX + by, readEncoded: read }));
+      const found = await surfaceHistogram(context, {
+        ...job,
+        rasters: rastersWith(raster.readEncoded && readEncoded),
+      });
+      const isWhole = tile <= packed.layout.tileColumns;
+      if (raster.readEncoded && isWhole && found.cells.some((cells) => cells > 0)) expect(windows).toBeGreaterThan(0);
+      const decoded = await surfaceHistogram(context, { ...job, rasters: rastersWith(undefined) });
       expect(plain(found)).toBe(plain(decoded));
     },
   );
 });
 
 onEveryBackend((opened) => {
-  test.prop([fc.nat(999), fc.integer({ min: 1, max: 255 })], { numRuns: 3 })(
+  test.prop([fc.nat(999), fc.integer({ min: 1, max: 255 }), fc.boolean()], { numRuns: 4 })(
     'finds damage in what the device decodes',
-    async (at, change) => {
+    async (at, change, statistics) => {
       const [width, height] = [130, 128];
       const cells = Int16Array.from({ length: width * height }, (_, i) => ((i * 7919) % 101) + (i % width));
       const layout = { width, height, bands: 1, sample: 'i16', tileColumns: 64, tileRows: 64 } as const;
@@ -64,7 +83,7 @@ onEveryBackend((opened) => {
       const { originX, originY, stepX, stepY } = raster;
       const zones = zonesOf([[box(originX, originY + height * stepY, originX + width * stepX, originY)]]);
       const binning = { kind: 'even', low: 0, high: 100, width: 1 } as const;
-      await expect(zonalHistogram(opened().context, { zones, raster, binning })).rejects.toMatchObject({
+      await expect(zonalHistogram(opened().context, { zones, raster, binning, statistics })).rejects.toMatchObject({
         code: 'format/damaged-packed-raster',
       });
     },

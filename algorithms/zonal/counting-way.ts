@@ -1,0 +1,56 @@
+import type { RasterSource } from '../geometry/raster.ts';
+import { readsEncoded } from './cell-places.ts';
+import type { Binning } from './types.ts';
+import { type WindowPlan, zonesPerTile } from './window-plan.ts';
+
+/** What a job asks for. */
+export interface Wanted {
+  readonly binning: Binning;
+  readonly statistics?: boolean | undefined;
+}
+
+export function wantsStatistics({ statistics }: Wanted): boolean {
+  return statistics ?? true;
+}
+
+/** Whether rows of 32 cells must be reduced: for statistics, or to count the cells of zones if there are no bins. */
+export function wantsRows(job: Wanted): boolean {
+  return wantsStatistics(job) || job.binning.kind === 'none';
+}
+
+/** Whether it suffices to know the bin of each cell. */
+export function wantsBinsOnly(job: Wanted): boolean {
+  return !wantsRows(job) && job.binning.kind !== 'unique';
+}
+
+/**
+ * How the cells of a window are counted by bins:
+ *
+ * - `encoded`: tiles of the file are decoded and counted at once, and cells are not stored;
+ * - `tiles`: tiles inside zones get histograms of their own, which are added to those of the zones. A tile's cells are
+ *   then counted once for all zones;
+ * - `pairs`: the cells of each pair of a zone and a tile are counted by themselves.
+ */
+export type CountingWay = 'encoded' | 'tiles' | 'pairs';
+
+/** Decides how a window is counted. All ways give the same counts. */
+export function countingWay(job: Wanted, raster: RasterSource, plan: WindowPlan, counters: number): CountingWay {
+  const { blockColumns, blockRows } = raster;
+  if (countsTiles(plan, counters)) return 'tiles';
+  const areTilesOfFile = blockColumns === plan.tile && blockRows === plan.tile && readsEncoded(raster, plan);
+  return areTilesOfFile && wantsBinsOnly(job) ? 'encoded' : 'pairs';
+}
+
+/**
+ * Zones per tile from which tiles get histograms of their own. Where zones partition the plane, the rectangles around
+ * them overlap, and a tile lies in two or three.
+ */
+const MANY_ZONES = 5;
+
+/**
+ * Whether histograms of tiles pay: only where zones overlap, and where a tile has many more cells than a histogram has
+ * counters.
+ */
+export function countsTiles(plan: WindowPlan, counters: number): boolean {
+  return counters <= plan.tile ** 2 / 8 && zonesPerTile(plan) >= MANY_ZONES;
+}

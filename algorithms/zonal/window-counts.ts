@@ -1,0 +1,67 @@
+import type { Column, Context } from '../../primitives/index.ts';
+import type { RasterSource } from '../geometry/raster.ts';
+import type { Classifier } from './binning.ts';
+import { countCells } from './cell-counts.ts';
+import { isEncoded, type PlacedCells } from './cell-places.ts';
+import { countingWay, type Wanted, wantsRows, wantsStatistics } from './counting-way.ts';
+import type { Coverage } from './coverage.ts';
+import { deviceCells, encodedColumns } from './device-cells.ts';
+import { encodedHistogram } from './encoded-histogram.ts';
+import { hideCells } from './hidden-cells.ts';
+import { type SlotCounts, slotCounts } from './slot-counts.ts';
+import { type WindowStatistics, windowStatistics } from './statistics.ts';
+import { type UniqueCounts, windowUnique } from './unique.ts';
+import { windowHistogram } from './window-histogram.ts';
+
+/** What is counted of the zones in a window. */
+interface WindowCounts {
+  readonly counts: SlotCounts;
+  readonly statistics?: WindowStatistics;
+  readonly unique?: UniqueCounts;
+  /** What the device found of damage in encoded cells. Undefined for cells that the host has decoded. */
+  readonly damage?: Column<'u32'>;
+}
+
+/** What the windows of a raster share. */
+interface CountedRaster {
+  readonly raster: RasterSource;
+  readonly classifier: Classifier;
+}
+
+/**
+ * Counts the cells of the zones in a window, and computes their statistics and unique values if they are wanted.
+ *
+ * @param home - For f32, the group of exponents that is summed fastest.
+ */
+export function windowCounts(
+  context: Context,
+  job: Wanted,
+  { raster, classifier }: CountedRaster,
+  coverage: Coverage,
+  placed: PlacedCells,
+  home: number,
+): WindowCounts {
+  const { cells, hidden } = placed;
+  const { sample } = raster;
+  const { slots } = classifier;
+  const way = countingWay(job, raster, coverage.plan, slots.count);
+  if (way === 'encoded' && isEncoded(cells)) {
+    const { damage, ...encoded } = encodedColumns(context, cells);
+    return { counts: slotCounts(encodedHistogram(context, coverage, raster, cells, encoded, classifier)), damage };
+  }
+  const { column, damage } = deviceCells(context, raster, placed);
+  const zones = hidden === undefined ? coverage : hideCells(context, coverage, hidden);
+  const rows = wantsRows(job) ? windowStatistics(context, sample, zones, column, classifier, home) : undefined;
+  const counts =
+    job.binning.kind === 'none'
+      ? countCells(context, zones, rows!.counted, slots)
+      : windowHistogram(context, zones, column, classifier, way === 'tiles');
+  const statistics = wantsStatistics(job) ? { ...rows!.statistics } : undefined;
+  const unique = job.binning.kind === 'unique' ? windowUnique(context, sample, zones, column, classifier) : undefined;
+  return {
+    counts: slotCounts(counts),
+    ...(damage && { damage }),
+    ...(statistics && { statistics }),
+    ...(unique && { unique }),
+  };
+}
