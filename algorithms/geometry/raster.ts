@@ -65,7 +65,10 @@ export interface BlockBits {
  * Blocks that were not wanted are missing.
  */
 export interface EncodedCells {
-  readonly words: Uint32Array;
+  /** Number of bytes of the words. */
+  readonly bytes: number;
+  /** The words as a column of the context that decodes them. */
+  wordsOn(context: Context): Column<'u32'>;
   /** For each block that is there, the index of its first word, and the value from which its residuals are counted. */
   readonly start: Uint32Array;
   readonly first: Uint32Array;
@@ -73,7 +76,10 @@ export interface EncodedCells {
   readonly places: Uint32Array;
   /** A bit for each cell, 1 if it has no data. Undefined if all cells have data. */
   readonly hidden: BlockBits | undefined;
-  /** Takes back the arrays, which are no longer used, for the cells of later windows. */
+  /**
+   * Takes back the memory, for the cells of later windows. Commands issued before may still use it. Must be called once
+   * the cells are not needed, also if they were never decoded; later calls do nothing.
+   */
   release(): void;
   /**
    * Checks the blocks on a device, as `words` there. Gives the number of the first damaged one among those that are
@@ -161,6 +167,7 @@ export interface RasterSource extends RasterGrid {
    *
    * @param isAlike - Whether cells from a smallest to a largest stored value need not be told apart. The cells of a block
    * may then all be given as the smallest, without reading it. Default: all cells are told apart.
+   * @param context - The context that will decode the cells. They may be stored there at once.
    */
   readonly readEncoded?:
     | ((
@@ -168,6 +175,7 @@ export interface RasterSource extends RasterGrid {
         signal?: AbortSignal,
         isWanted?: (part: Window) => boolean,
         isAlike?: (smallest: number, largest: number) => boolean,
+        context?: Context,
       ) => Promise<EncodedCells>)
     | undefined;
   /**

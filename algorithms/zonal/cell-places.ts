@@ -1,3 +1,4 @@
+import type { Context } from '../../primitives/index.ts';
 import type { BlockBits, Cells, EncodedCells, RasterSource } from '../geometry/raster.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
 
@@ -18,19 +19,21 @@ export interface PlacedCells {
  * no memory. Leaves decoding to the device if the raster can be read without. Otherwise reads row by row.
  *
  * @param isAlike - Whether cells from a smallest to a largest stored value need not be told apart.
+ * @param context - The context that will count the cells.
  */
 export async function readCells(
   raster: RasterSource,
   plan: WindowPlan,
   signal: AbortSignal,
   isAlike?: (smallest: number, largest: number) => boolean,
+  context?: Context,
 ): Promise<PlacedCells> {
   const isWanted = meetsZones(plan);
   const { blockColumns, blockRows } = raster;
   const place = (starts: Uint32Array): Uint32Array =>
     startsOfTiles(plan, raster, starts, plan.tile * blockColumns, plan.tile);
   if (readsEncoded(raster, plan)) {
-    const cells = await raster.readEncoded!(plan.window, signal, isWanted, isAlike);
+    const cells = await raster.readEncoded!(plan.window, signal, isWanted, isAlike, context);
     const size = blockColumns * blockRows;
     const tileStarts = place(cells.places.map((place) => place * size));
     const hidden = cells.hidden && bitsOfTiles(plan, raster, cells.hidden);
@@ -65,11 +68,11 @@ function isCutAlongBlocks(
 }
 
 export function isEncoded(cells: PlacedCells['cells']): cells is EncodedCells {
-  return 'words' in cells;
+  return 'wordsOn' in cells;
 }
 
 export function bytesOf({ cells, hidden }: PlacedCells): number {
-  return (isEncoded(cells) ? cells.words : cells).byteLength + (hidden?.bits.byteLength ?? 0);
+  return (isEncoded(cells) ? cells.bytes : cells.byteLength) + (hidden?.bits.byteLength ?? 0);
 }
 
 /** Finds where each tile of a window starts in `cells`, which are stored row by row. */

@@ -21,9 +21,9 @@ export interface EncodedColumns {
   readonly damage: Column<'u32'>;
 }
 
-/** Uploads encoded cells, which the device checks. */
+/** Encoded cells on the device, which checks them. */
 export function encodedColumns(context: Context, cells: EncodedCells): EncodedColumns {
-  const words = context.column(cells.words);
+  const words = cells.wordsOn(context);
   const damage = cells.findDamage(context, words);
   return { words, start: context.column(cells.start), first: context.column(cells.first), damage };
 }

@@ -13,7 +13,7 @@ import {
 } from '../../primitives/kinds.ts';
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
-import type { Cells, RasterSource, Sample } from '../geometry/raster.ts';
+import type { Cells, EncodedCells, RasterSource, Sample } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
 import { countingWay, wantsBinsOnly, wantsRows } from './counting-way.ts';
@@ -46,7 +46,10 @@ export interface ZonalJob {
    * Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;
-  /** Maximum bytes of decoded windows that wait to be counted. Default 256 MiB. */
+  /**
+   * Maximum bytes of the windows that wait to be counted. Those of packed rasters wait in the memory of worker threads.
+   * Default 256 MiB.
+   */
   readonly channelBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of cells done so far and the number of cells of the raster. */
@@ -177,12 +180,23 @@ export async function streamWindows(
   const { signal } = job;
   let leftOut = 0;
   const underWay = watchPromises();
+  /** Cells that were read, and whose memory has not been given back. */
+  const held = new Set<EncodedCells>();
+  const free = (cells: EncodedCells): void => {
+    held.delete(cells);
+    cells.release();
+  };
+  const hold = (placed: PlacedCells): PlacedCells => {
+    if (isEncoded(placed.cells)) held.add(placed.cells);
+    return placed;
+  };
   const read = async (planned: PartWindow, { signal: stop }: { signal: AbortSignal }): Promise<LoadedWindow> => {
     const { plan, part } = planned;
     const { raster, taken, classifier } = part;
     if (!hasFreeCells(plan.window, taken)) return { ...planned, placed: placeRows(plan, NO_CELLS) };
+    const isAlike = wantsBinsOnly(job) ? classifier.areInOneSlot : undefined;
     const [placed, mask] = await Promise.all([
-      underWay.watch(readCells(raster, plan, stop, wantsBinsOnly(job) ? classifier.areInOneSlot : undefined)),
+      underWay.watch(readCells(raster, plan, stop, isAlike, context).then(hold)),
       raster.readMask === undefined || readsEncoded(raster, plan)
         ? undefined
         : underWay.watch(raster.readMask(plan.window, stop)),
@@ -193,7 +207,8 @@ export async function streamWindows(
     const counting =
       loaded.placed.cells === NO_CELLS ? countTaken(context, loaded) : countWindow(context, job, loaded, totals);
     // Windows are counted side by side, so the sum is read after the wait.
-    const found = await underWay.watch(counting);
+    const { cells } = loaded.placed;
+    const found = await underWay.watch(counting).finally(() => isEncoded(cells) && free(cells));
     leftOut += found;
     onCounted(loaded);
     return loaded.passedCells;
@@ -219,7 +234,9 @@ export async function streamWindows(
     signal?.addEventListener('abort', stop, { once: true });
     subscription.add(() => signal?.removeEventListener('abort', stop));
     // Waits, because the shared columns and the raster are still used until the last window is done.
-  }).finally(underWay.settled);
+  })
+    .finally(underWay.settled)
+    .finally(() => held.forEach(free));
   return leftOut;
 }
 

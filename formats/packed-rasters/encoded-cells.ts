@@ -1,15 +1,16 @@
-import { type EncodedCells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import type { EncodedCells, Window } from '../../algorithms/geometry/raster.ts';
+import type { Context } from '../../primitives/index.ts';
 import { type ByteSource, readInto } from '../tiff/byte-source.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { damaged, type PackedLayout } from './layout.ts';
-import { hiddenTiles, hideCells, hideMask } from './mask-bits.ts';
+import { type HiddenTiles, hiddenTiles, hideCells, hideMask } from './mask-bits.ts';
 import { ORDER_FLIP, valueOfWord } from './ordered.ts';
-import { blocksOf, computeResiduals, findWidths, packBlocks } from './residuals.ts';
+import { recodedWords, recoder } from './recode.ts';
+import { blocksOf } from './residuals.ts';
 import { type CheckedTiles, findDamagedTile } from './tile-check.ts';
-import type { DecodedTile } from './tile-decoder.ts';
-import type { PackedTiles } from './tiles.ts';
-import { maxWidthBytes, packWidths } from './widths.ts';
+import type { PackedTiles, TileRun } from './tiles.ts';
 import type { WordMemory } from './word-memory.ts';
+import { storeWords } from './word-store.ts';
 
 /** A band whose tiles a device can decode. */
 export interface EncodedBand {
@@ -29,105 +30,163 @@ export function isEncodable({ sample, tileColumns }: PackedLayout, { codec }: Ti
 }
 
 /**
- * Reads the wanted tiles of a window of whole tiles as residuals. Raw tiles become residuals. Masks become bits. Nothing
- * but raw tiles is checked: the device does that.
+ * Reads the wanted tiles of a window of whole tiles as residuals, into the memory of the context where the host has it.
+ * Raw tiles become residuals. Masks become bits. Nothing but raw tiles is checked: the device does that.
  */
 export async function readEncoded(
-  { tiles, layout, entries, source, memory }: EncodedBand,
+  band: EncodedBand,
   window: Window,
   signal: AbortSignal | undefined,
   isWanted: ((part: Window) => boolean) | undefined,
   isAlike: ((smallest: number, largest: number) => boolean) | undefined,
+  context: Context | undefined,
 ): Promise<EncodedCells> {
+  const { tiles, layout, entries, source, memory } = band;
   const { tileColumns, tileRows, sample } = layout;
-  const { file } = source;
-  const across = Math.ceil(window.columns / tileColumns);
-  const down = Math.ceil(window.rows / tileRows);
   const isRead = (tile: number): boolean =>
     hidesCells(entries, tile) ||
     !isAlike!(valueOfWord(sample, entries.minimum[tile]!), valueOfWord(sample, entries.maximum[tile]!));
   const runs = [...tiles.runs(window, isWanted, isAlike && isRead)];
   const wanted = runs.flatMap((run) => run.tiles);
   // The first word stands for widths of 0, which constant tiles have. Runs follow, and then what raw tiles become.
-  let end = runs.reduce((sum, { start, end }) => sum + wordsFor(end - start), 1);
-  const words = memory.take(wanted.reduce((sum, tile) => sum + recodedWords(layout, entries, tile), end));
-  words[0] = 0;
-  const bytes = new Uint8Array(words.buffer);
-  const places = new Uint32Array(across * down).fill(NO_PLACE);
-  const [start, first] = [new Uint32Array(wanted.length), new Uint32Array(wanted.length)];
-  const checked = emptyChecks(wanted.length);
+  const end = runs.reduce((sum, { start, end }) => sum + wordsFor(end - start), 1);
+  const length = wanted.reduce((sum, tile) => sum + recodedWords(layout, entries, tile), end);
+  const placed = emptyPlaces(wanted.length, window, layout);
   const hiding = wanted.reduce((sum, tile) => sum + (hidesCells(entries, tile) ? 1 : 0), 0);
-  const hidden = hiddenTiles(hiding, across * down, layout, memory);
-  const recode = recoder(layout);
-  let [origin, place] = [1, 0];
-  for (const run of runs) {
-    signal?.throwIfAborted();
-    const read = bytes.subarray(4 * origin, 4 * origin + run.end - run.start);
-    if (read.length > 0) await readInto(source, run.start, read);
-    for (let i = 0; i < run.tiles.length; i++) {
-      const tile = run.tiles[i]!;
-      const part = tiles.partOf(tile);
-      const [x, y] = [part.column - window.column, part.row - window.row];
-      const block = (y / tileRows) * across + x / tileColumns;
-      places[block] = place;
-      const size = run.sizes[i]!;
-      if (size < entries.bytes[tile]!) {
-        first[place++] = entries.minimum[tile]! ^ ORDER_FLIP[sample];
-        continue;
-      }
-      first[place] = entries.first[tile]!;
-      const maskBytes = entries.maskBytes[tile]!;
-      const at = size === 0 ? 0 : origin + (entries.offset[tile]! - run.start) / 4;
-      checked.at[place] = at;
-      checked.bytes[place] = size;
-      checked.checksum[place] = entries.checksum[tile]!;
-      const codec = entries.codec[tile]!;
-      const inside = tiles.insideOf(part);
-      const kind = entries.mask[tile]! & ~MASK_OVER_CELLS;
-      let lacking: Uint8Array | undefined;
-      if (codec === CODEC.residuals) {
-        start[place] = at;
-        checked.words[place] = (size - maskBytes) >> 2;
-        if (size - maskBytes < 4) throw damaged(file, 'a tile of residuals has no widths', tile);
-      } else if (codec === CODEC.raw) {
-        const payload = bytes.subarray(4 * at, 4 * at + size);
-        const decoded = tiles.decode(tile, payload, inside.columns, inside.rows);
-        start[place] = end;
-        first[place] = decoded.words[0]! >>> 0;
-        end = recode(decoded, words, end);
-        lacking = decoded.hidden;
-      } else if (size > maskBytes) throw damaged(file, 'a constant tile has bytes', tile);
-      if (hidesCells(entries, tile)) {
-        const area = hidden.areaOf(block, inside);
-        if (lacking !== undefined) hideCells(lacking, area);
-        else if (!hideMask(kind, bytes.subarray(4 * at + size - maskBytes, 4 * at + size), area)) {
-          throw damaged(file, 'a mask is damaged', tile);
-        }
-      }
-      place++;
+  let hidden: HiddenTiles | undefined;
+  const stored = await storeWords(length, memory, context, async (words) => {
+    const bits = hiddenTiles(hiding, placed.places.length, layout, memory);
+    const place = tilePlacer(band, placed, words, end, bits);
+    const bytes = new Uint8Array(words.buffer, words.byteOffset, 4 * length);
+    words[0] = 0;
+    let origin = 1;
+    for (const run of runs) {
+      signal?.throwIfAborted();
+      const read = bytes.subarray(4 * origin, 4 * origin + run.end - run.start);
+      if (read.length > 0) await readInto(source, run.start, read);
+      place(run, origin);
+      origin += wordsFor(run.end - run.start);
     }
-    origin += wordsFor(run.end - run.start);
-  }
+    hidden ??= bits;
+  });
+  const { start, first, places, checked } = placed;
+  let isReleased = false;
   return {
-    words: new Uint32Array(words.buffer, 0, end),
-    start,
-    first,
-    places,
-    hidden: hidden.bits,
+    ...{ start, first, places, hidden: hidden?.bits },
+    bytes: 4 * length,
+    wordsOn: stored.on,
     release() {
-      memory.give(words);
-      hidden.release();
+      if (isReleased) return;
+      isReleased = true;
+      stored.release();
+      hidden?.release();
     },
     findDamage: (context, words) => findDamagedTile(context, words, checked, blocksOf(tileColumns * tileRows)),
     errorOf: (found) =>
       found < wanted.length
-        ? damaged(file, 'the bytes of a tile do not have their checksum, or contradict each other', wanted[found]!)
+        ? damaged(
+            source.file,
+            'the bytes of a tile do not have their checksum, or contradict each other',
+            wanted[found]!,
+          )
         : undefined,
   };
 }
 
 /** Stands for the place of a missing tile. */
 const NO_PLACE = 2 ** 32 - 1;
+/** Where tiles are in a window and among its words, and what is checked of them. */
+interface PlacedTiles {
+  /** Number of tiles in a row of the window, and the first column and row of tiles of the window in the raster. */
+  readonly across: number;
+  readonly left: number;
+  readonly top: number;
+  readonly places: Uint32Array;
+  readonly start: Uint32Array;
+  readonly first: Uint32Array;
+  readonly checked: CheckedTiles;
+}
+
+function emptyPlaces(
+  tiles: number,
+  { column, row, columns, rows }: Window,
+  { tileColumns, tileRows }: PackedLayout,
+): PlacedTiles {
+  const across = Math.ceil(columns / tileColumns);
+  const each = (): Uint32Array => new Uint32Array(tiles);
+  return {
+    ...{ across, left: column / tileColumns, top: row / tileRows },
+    places: new Uint32Array(across * Math.ceil(rows / tileRows)).fill(NO_PLACE),
+    ...{ start: each(), first: each() },
+    checked: { at: each(), bytes: each(), checksum: each(), words: each() },
+  };
+}
+
+/**
+ * Returns a function that places the tiles of a run, whose bytes begin at a word of `words`. What raw tiles become begins
+ * at word `end`.
+ */
+function tilePlacer(
+  { tiles, layout, entries, source }: EncodedBand,
+  { across, left, top, places, start, first, checked }: PlacedTiles,
+  words: Int32Array,
+  end: number,
+  hidden: HiddenTiles,
+): (run: TileRun, origin: number) => void {
+  const { width, height, tileColumns, tileRows, sample } = layout;
+  const acrossAll = Math.ceil(width / tileColumns);
+  const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+  const recode = recoder(layout);
+  let [place, free] = [0, end];
+  const takeTile = (tile: number, size: number, origin: number): void => {
+    const down = Math.floor(tile / acrossAll);
+    const right = tile - down * acrossAll;
+    const block = (down - top) * across + right - left;
+    places[block] = place;
+    if (size < entries.bytes[tile]!) {
+      first[place] = entries.minimum[tile]! ^ ORDER_FLIP[sample];
+      return;
+    }
+    const codec = entries.codec[tile]!;
+    const dataBytes = size - entries.maskBytes[tile]!;
+    const at = size === 0 ? 0 : origin;
+    first[place] = entries.first[tile]!;
+    checked.at[place] = at;
+    checked.bytes[place] = size;
+    checked.checksum[place] = entries.checksum[tile]!;
+    if (codec === CODEC.residuals) {
+      if (dataBytes < 4) throw damaged(source.file, 'a tile of residuals has no widths', tile);
+      start[place] = at;
+      checked.words[place] = dataBytes >> 2;
+    } else if (codec === CODEC.constant && dataBytes > 0) {
+      throw damaged(source.file, 'a constant tile has bytes', tile);
+    }
+    if (codec !== CODEC.raw && !hidesCells(entries, tile)) return;
+    const columns = Math.min(tileColumns, width - right * tileColumns);
+    const rows = Math.min(tileRows, height - down * tileRows);
+    let lacking: Uint8Array | undefined;
+    if (codec === CODEC.raw) {
+      const decoded = tiles.decode(tile, bytes.subarray(4 * at, 4 * at + size), columns, rows);
+      start[place] = free;
+      first[place] = decoded.words[0]! >>> 0;
+      free = recode(decoded, words, free);
+      lacking = decoded.hidden;
+      if (!hidesCells(entries, tile)) return;
+    }
+    const area = hidden.areaOf(block, columns, rows);
+    const kind = entries.mask[tile]! & ~MASK_OVER_CELLS;
+    if (lacking !== undefined) hideCells(lacking, area);
+    else if (!hideMask(kind, bytes, 4 * at + dataBytes, 4 * at + size, area)) {
+      throw damaged(source.file, 'a mask is damaged', tile);
+    }
+  };
+  return ({ tiles, sizes, start: from }, origin) => {
+    for (let i = 0; i < tiles.length; i++, place++) {
+      const tile = tiles[i]!;
+      takeTile(tile, sizes[i]!, origin + (entries.offset[tile]! - from) / 4);
+    }
+  };
+}
 
 /** Whether a tile may have cells without data. */
 function hidesCells({ mask }: TileEntries, tile: number): boolean {
@@ -136,37 +195,4 @@ function hidesCells({ mask }: TileEntries, tile: number): boolean {
 
 function wordsFor(bytes: number): number {
   return (bytes + 3) >> 2;
-}
-
-function emptyChecks(tiles: number): CheckedTiles {
-  const column = (): Uint32Array => new Uint32Array(tiles);
-  return { at: column(), bytes: column(), checksum: column(), words: column() };
-}
-
-/** Maximum number of words that a raw tile takes as residuals; 0 for other tiles. */
-function recodedWords({ tileColumns, tileRows, sample }: PackedLayout, { codec }: TileEntries, tile: number): number {
-  if (codec[tile] !== CODEC.raw) return 0;
-  const cells = tileColumns * tileRows;
-  return (maxWidthBytes(blocksOf(cells)) + cells * SAMPLE_BYTES[sample]) >> 2;
-}
-
-/** Returns a function that writes a decoded tile as residuals, from a word on, and returns the word after the last. */
-function recoder({
-  sample,
-  tileColumns,
-  tileRows,
-}: PackedLayout): (tile: DecodedTile, words: Int32Array, at: number) => number {
-  const cells = tileColumns * tileRows;
-  const [plane, residuals] = [new Int32Array(cells), new Int32Array(cells)];
-  const widths = new Uint8Array(blocksOf(cells));
-  return (tile, words, at) => {
-    for (let row = 0; row < tile.rows; row++) {
-      const from = row * tileColumns;
-      plane.set(tile.words.subarray(from, from + tile.columns), from);
-    }
-    computeResiduals(plane, tileColumns, tileRows, 8 * SAMPLE_BYTES[sample], residuals);
-    findWidths(residuals, widths);
-    const bytes = new Uint8Array(words.buffer, words.byteOffset + 4 * at);
-    return packBlocks(residuals, widths, words, at + (packWidths(widths, bytes) >> 2));
-  };
 }

@@ -20,7 +20,7 @@ export interface HiddenTiles {
   /** Undefined if no tile has bits. */
   readonly bits: BlockBits | undefined;
   /** The bits of a tile of the window, whose cells all have data so far. */
-  areaOf(tile: number, inside: { readonly columns: number; readonly rows: number }): BitArea;
+  areaOf(tile: number, columns: number, rows: number): BitArea;
   release(): void;
 }
 
@@ -39,11 +39,11 @@ export function hiddenTiles(
   let end = size;
   return {
     bits: bits && { bits: new Uint32Array(bits.buffer, 0, length), starts, pitch },
-    areaOf(tile, inside) {
+    areaOf(tile, columns, rows) {
       const start = end;
       starts[tile] = start;
       end += size;
-      return { bits: bits!, start, pitch, ...inside };
+      return { bits: bits!, start, pitch, columns, rows };
     },
     release: () => bits && memory.give(bits),
   };
@@ -60,28 +60,36 @@ export function hideCells(hidden: Uint8Array, { bits, start, pitch, columns, row
   return true;
 }
 
-/** Sets the bits of the cells that a mask hides. Returns whether the bytes are a mask of the area. */
-export function hideMask(kind: number, bytes: Uint8Array, area: BitArea): boolean {
-  if (kind === MASK.runs) return hideRuns(bytes, area);
+/**
+ * Sets the bits of the cells that a mask hides, which lies in the bytes from `from` to `to`. Returns whether it is a mask
+ * of the area.
+ */
+export function hideMask(kind: number, bytes: Uint8Array, from: number, to: number, area: BitArea): boolean {
+  if (kind === MASK.runs) return hideRuns(bytes, from, to, area);
   const { bits, start, pitch, columns, rows } = area;
   const count = columns * rows;
   if (kind !== MASK.none) {
     const hidden = new Uint8Array(count);
-    return decodeMask(kind, bytes, count, hidden) && hideCells(hidden, area);
+    return decodeMask(kind, bytes.subarray(from, to), count, hidden) && hideCells(hidden, area);
   }
   for (let down = 0; down < rows; down++) setBits(bits, start + down * pitch, 0, columns);
-  return bytes.length === 0;
+  return from === to;
 }
 
 /**
  * Sets the bits of cells in runs, as {@link hideMask} does. Written out in one loop, because many tiles have a run or two
  * in each row.
  */
-function hideRuns(bytes: Uint8Array, { bits, start, pitch, columns, rows }: BitArea): boolean {
+function hideRuns(
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  { bits, start, pitch, columns, rows }: BitArea,
+): boolean {
   let line = start;
   const end = start + rows * pitch;
   let [across, state, length, shift] = [0, 0, 0, 0];
-  for (let at = 0; at < bytes.length; at++) {
+  for (let at = from; at < to; at++) {
     const byte = bytes[at]!;
     length |= (byte & 0x7f) << shift;
     shift += 7;

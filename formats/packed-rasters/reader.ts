@@ -101,10 +101,10 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
     read: (window, signal, isWanted) => readWindow(tiles, layout, file, window, signal, isWanted),
     readBlocks: (window, signal, isWanted) => readBlocks(tiles, layout, file, window, signal, isWanted),
     readEncoded: isDecodable
-      ? (window, signal, isWanted, isAlike) => {
+      ? (window, signal, isWanted, isAlike, context) => {
           checkWindow(window, layout, file);
           const encoded = { tiles, layout, entries: table, source, memory };
-          return readEncoded(encoded, window, signal, isWanted, isAlike);
+          return readEncoded(encoded, window, signal, isWanted, isAlike, context);
         }
       : undefined,
     readMask: hasMask ? (window, signal) => readMask(tiles, layout, file, window, signal) : undefined,

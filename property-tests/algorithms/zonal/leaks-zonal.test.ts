@@ -5,6 +5,8 @@ import { type ZonalJob, zonalHistogram } from '../../../algorithms/zonal/index.t
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { openPackedRaster } from '../../../formats/packed-raster.ts';
 import { HEADER_BYTES } from '../../../formats/packed-rasters/layout.ts';
+import { openPackedBand } from '../../../formats/packed-rasters/reader.ts';
+import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
 import { Context } from '../../../primitives/context.ts';
 import { dealToBackends, dealtBackends, onEveryBackend } from '../../backends.ts';
 import { packedBytes } from '../../fixtures/random-packed.ts';
@@ -66,11 +68,38 @@ const atWindow = (nth: number, what: (signal?: AbortSignal) => void | Promise<ne
   };
 };
 
+/** The bytes of the packed raster, which run `what` before the nth read of tiles. */
+const atTiles = async (nth: number, what: () => void): Promise<RasterSource> => {
+  let reads = Number.NEGATIVE_INFINITY;
+  const source = bytesInMemory(packed);
+  const raster = await openPackedBand({
+    ...source,
+    async read(offset, length, into) {
+      if (++reads === nth) what();
+      return source.read(offset, length, into);
+    },
+  });
+  reads = 0;
+  return raster;
+};
+
 const endings: { readonly [ending: string]: Ending } = {
   'bins counted': (context, signal) => zonalHistogram(context, job(signal)),
   'unique values counted': (context, signal) =>
     zonalHistogram(context, job(signal, { binning: unique, memoryBytes: 300_000 })),
   'counts without statistics': (context, signal) => zonalHistogram(context, job(signal, { statistics: false })),
+  'a packed raster that cannot be read on': async (context, signal) => {
+    const raster = await atTiles(3, () => {
+      throw new Error('unreadable');
+    });
+    const broken = await packedJob(signal, packed, { raster, statistics: true, memoryBytes: 8000 });
+    await expect(zonalHistogram(context, broken)).rejects.toThrow('unreadable');
+  },
+  'an abort while a packed raster is read': async (context, signal, abort) => {
+    const raster = await atTiles(3, () => abort(new Error('enough')));
+    const aborting = await packedJob(signal, packed, { raster, statistics: true, memoryBytes: 8000 });
+    await expect(zonalHistogram(context, aborting)).rejects.toThrow('enough');
+  },
   'zones outside': (context, signal) =>
     zonalHistogram(context, job(signal, { zones: zonesOf([[box(-9, -9, -3, -3)]]) })),
   'a window that cannot be read': async (context, signal) => {
