@@ -184,12 +184,13 @@ export function meetsZones(plan: WindowPlan): (part: Window) => boolean {
   const { window, tile, tileColumns, tileRows } = plan;
   const met = metTiles(plan);
   return ({ column, row, columns, rows }) => {
-    const [left, top] = [Math.max(0, column - window.column), Math.max(0, row - window.row)];
+    const left = Math.floor(Math.max(0, column - window.column) / tile);
+    const top = Math.floor(Math.max(0, row - window.row) / tile);
     const right = Math.min(tileColumns, Math.ceil((column - window.column + columns) / tile));
     const bottom = Math.min(tileRows, Math.ceil((row - window.row + rows) / tile));
-    for (let tileRow = Math.floor(top / tile); tileRow < bottom; tileRow++) {
-      const start = tileRow * tileColumns;
-      if (met.subarray(start + Math.floor(left / tile), start + right).includes(1)) return true;
+    for (let down = top; down < bottom; down++) {
+      const end = down * tileColumns + right;
+      for (let at = down * tileColumns + left; at < end; at++) if (met[at] === 1) return true;
     }
     return false;
   };

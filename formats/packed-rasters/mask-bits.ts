@@ -78,16 +78,13 @@ export function hideMask(kind: number, bytes: Uint8Array, from: number, to: numb
 
 /**
  * Sets the bits of cells in runs, as {@link hideMask} does. Written out in one loop, because many tiles have a run or two
- * in each row.
+ * in each row. Where rows are whole words of bits, the rows of a tile are like one.
  */
-function hideRuns(
-  bytes: Uint8Array,
-  from: number,
-  to: number,
-  { bits, start, pitch, columns, rows }: BitArea,
-): boolean {
+function hideRuns(bytes: Uint8Array, from: number, to: number, { bits, start, pitch, ...inside }: BitArea): boolean {
+  const isWhole = inside.columns === 32 * pitch;
+  const columns = isWhole ? inside.columns * inside.rows : inside.columns;
+  const end = start + (isWhole ? 1 : inside.rows) * pitch;
   let line = start;
-  const end = start + rows * pitch;
   let [across, state, length, shift] = [0, 0, 0, 0];
   for (let at = from; at < to; at++) {
     const byte = bytes[at]!;

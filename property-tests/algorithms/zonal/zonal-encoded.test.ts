@@ -8,6 +8,7 @@ import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
 import { fc, test } from '../../law-test.ts';
+import { openReference } from '../../support/reference-context.ts';
 import { box, plain, type Rings, zonesOf } from '../../support/zonal-support.ts';
 
 /** Rasters in the tiles that devices decode, with voids, masks, raw and constant tiles. */
@@ -50,9 +51,9 @@ onEveryBackend((opened, { runs }) => {
       const job = { zones, binning, statistics, tile, memoryBytes };
       const { context } = opened();
       let windows = 0;
-      const readEncoded: typeof raster.readEncoded = (window, ...others) => {
+      const readEncoded: typeof raster.readEncoded = (...given) => {
         windows++;
-        return raster.readEncoded!(window, ...others);
+        return raster.readEncoded!(...given);
       };
       // In a second raster, shifted by some columns, most cells of the zones are left out.
       const shift = isTwice ? [0, 5 * stepX] : [0];
@@ -90,43 +91,43 @@ onEveryBackend((opened) => {
   );
 });
 
-onEveryBackend((opened) => {
-  test('tiles that lie in one bin, or outside the bins, are not read unless statistics are wanted', async () => {
-    const [width, height] = [128, 192];
-    const cells = Int16Array.from({ length: width * height }, (_, i) => {
-      const [column, row] = [i % width, Math.floor(i / width)];
-      // Values of the tiles, row by row: 10 to 16, 110 to 116 and so on. Those of the third cross 200.
-      return 100 * (2 * Math.floor(row / 64) + Math.floor(column / 64)) + 10 + ((column * row) % 7);
-    });
-    cells[64 * width] = 199;
-    const layout = { width, height, bands: 1, sample: 'i16', tileColumns: 64, tileRows: 64 } as const;
-    const source = bytesInMemory(await packedBytes({ layout, bands: [cells], nodata: -1, mask: undefined }));
-    const reads: number[] = [];
-    const counted: typeof source = {
-      ...source,
-      read(offset, length, into) {
-        reads.push(length);
-        return source.read(offset, length, into);
-      },
-    };
-    const raster = await openPackedBand(counted);
-    const { originX, originY, stepX, stepY } = raster;
-    const zones = zonesOf([[box(originX, originY + height * stepY, originX + 100 * stepX, originY)]]);
-    const count = async (low: number, statistics: boolean): Promise<number> => {
-      const binning = { kind: 'even', low, high: low + 300, width: 100 } as const;
-      reads.length = 0;
-      const found = await zonalHistogram(opened().context, { zones, raster, binning, statistics });
-      const bytes = reads.reduce((sum, length) => sum + length, 0);
-      const job = { zones, raster: { ...raster, readEncoded: undefined }, binning, statistics };
-      expect(plain(found)).toBe(plain(await zonalHistogram(opened().context, job)));
-      return bytes;
-    };
-    const all = await count(100, true);
-    const one = await count(100, false);
-    expect(one).toBeGreaterThan(0);
-    expect(one).toBeLessThan(all / 5);
-    // All but the tile that crosses 200 are in one bin, below all or above all.
-    expect(await count(-100, false)).toBe(one);
-    expect(await count(1000, false)).toBe(0);
+const reference = openReference();
+
+test('tiles that lie in one bin, or outside the bins, are not read unless statistics are wanted', async () => {
+  const [width, height] = [128, 192];
+  const cells = Int16Array.from({ length: width * height }, (_, i) => {
+    const [column, row] = [i % width, Math.floor(i / width)];
+    // Values of the tiles, row by row: 10 to 16, 110 to 116 and so on. Those of the third cross 200.
+    return 100 * (2 * Math.floor(row / 64) + Math.floor(column / 64)) + 10 + ((column * row) % 7);
   });
+  cells[64 * width] = 199;
+  const layout = { width, height, bands: 1, sample: 'i16', tileColumns: 64, tileRows: 64 } as const;
+  const source = bytesInMemory(await packedBytes({ layout, bands: [cells], nodata: -1, mask: undefined }));
+  const reads: number[] = [];
+  const counted: typeof source = {
+    ...source,
+    read(offset, length, into) {
+      reads.push(length);
+      return source.read(offset, length, into);
+    },
+  };
+  const raster = await openPackedBand(counted);
+  const { originX, originY, stepX, stepY } = raster;
+  const zones = zonesOf([[box(originX, originY + height * stepY, originX + 100 * stepX, originY)]]);
+  const count = async (low: number, statistics: boolean): Promise<number> => {
+    const binning = { kind: 'even', low, high: low + 300, width: 100 } as const;
+    reads.length = 0;
+    const found = await zonalHistogram(reference, { zones, raster, binning, statistics });
+    const bytes = reads.reduce((sum, length) => sum + length, 0);
+    const job = { zones, raster: { ...raster, readEncoded: undefined }, binning, statistics };
+    expect(plain(found)).toBe(plain(await zonalHistogram(reference, job)));
+    return bytes;
+  };
+  const all = await count(100, true);
+  const one = await count(100, false);
+  expect(one).toBeGreaterThan(0);
+  expect(one).toBeLessThan(all / 5);
+  // All but the tile that crosses 200 are in one bin, below all or above all.
+  expect(await count(-100, false)).toBe(one);
+  expect(await count(1000, false)).toBe(0);
 });
