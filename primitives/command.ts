@@ -13,6 +13,7 @@ import { crossReduceOn } from './cross-reduce-by-rows.ts';
 import { decodeTilesOn } from './decode-tiles-by-walks.ts';
 import type { Script, ScriptCall } from './prepared/script.ts';
 import { relaxOn } from './relax-by-rounds.ts';
+import { tileHistogramsOn } from './tile-histograms-by-rows.ts';
 import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
 
 /** A kernel command, or a call of a prepared pipeline. */
@@ -110,6 +111,17 @@ export function rebound(given: Command, at: Lookup): Command {
       const places = { extent: lengthAt(extent, at), tile: programAt(tile, at), words: bindingAt(words, at) };
       return { ...given, command: { ...given.command, ...places, into: cellAt(into, at) } };
     }
+    case 'tileHistograms': {
+      const { extent, tile, words, part, masks, bin, hidden, into } = given.command;
+      const programs = { tile: programAt(tile, at), part: programAt(part, at), bin: programAt(bin, at) };
+      const arrays = {
+        words: bindingAt(words, at),
+        masks: bindingAt(masks, at),
+        hidden: hidden && { ...hidden, bits: bindingAt(hidden.bits, at) },
+      };
+      const places = { extent: lengthAt(extent, at), into: cellAt(into, at) };
+      return { ...given, command: { ...given.command, ...places, ...programs, ...arrays } };
+    }
   }
 }
 
@@ -145,6 +157,9 @@ export function issue(backend: Backend, given: KernelCommand): void {
       break;
     case 'decodeTiles':
       decodeTilesOn(backend, given.command);
+      break;
+    case 'tileHistograms':
+      tileHistogramsOn(backend, given.command);
   }
 }
 

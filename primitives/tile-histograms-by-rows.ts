@@ -29,7 +29,7 @@ const FIELDS = 5;
 
 /** Runs a command: with the backend's own kernel if the backend has one for it, otherwise cell by cell of the rows. */
 export function tileHistogramsOn(backend: Backend, command: TileHistogramsCommand): void {
-  tileHistogramsByRows(backend, command);
+  if (backend.tileHistograms?.(command) !== true) tileHistogramsByRows(backend, command);
 }
 
 /**

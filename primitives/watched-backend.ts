@@ -27,6 +27,7 @@ type Kernels = Pick<
   | 'crossReduce'
   | 'weightedHistogram'
   | 'decodeTiles'
+  | 'tileHistograms'
   | 'write'
 >;
 
@@ -93,6 +94,17 @@ export function watchedBackend<B extends Backend>(backend: B, watch: Watch): B {
       watch.beforeWrite([into.buffer]);
       const done = backend.decodeTiles?.(command) === true;
       watch.afterCommand([...lengthBuffer(extent), ...buffersRead(tile), ...arrayBuffers(words)], [into.buffer]);
+      return done;
+    },
+    tileHistograms: (command) => {
+      const { extent, tile, part, bin, words, masks, hidden, into } = command;
+      const run = (): boolean => backend.tileHistograms?.(command) === true;
+      if (watch.idle) return run();
+      watch.beforeWrite([into.buffer]);
+      const done = run();
+      const arrays = [words, masks, ...(hidden === undefined ? [] : [hidden.bits])];
+      const reads = [...[tile, part, bin].flatMap(buffersRead), ...arrays.flatMap(arrayBuffers)];
+      watch.afterCommand([...lengthBuffer(extent), ...reads], [into.buffer]);
       return done;
     },
     write(buffer, word, data) {

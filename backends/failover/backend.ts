@@ -526,6 +526,10 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       command({ kind: 'decodeTiles', command: given });
       return true;
     },
+    tileHistograms(given) {
+      command({ kind: 'tileHistograms', command: given });
+      return true;
+    },
     play(script, call) {
       // Refuse scripts (recorded commands) with a gate: a word on the device that disables the remaining rounds of a
       // loop once the loop has ended. A standby could not tell which of the logged rounds were disabled.

@@ -443,6 +443,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     weightedHistogram: (command) => passOn(() => inner.weightedHistogram?.(command)),
     crossReduce: (command) => passOn(() => inner.crossReduce?.(command)),
     decodeTiles: (command) => passOn(() => inner.decodeTiles?.(command)),
+    tileHistograms: (command) => passOn(() => inner.tileHistograms?.(command)),
     play(script, call) {
       queue.guard();
       // If the result is `false`, the caller issues the commands of the script (recorded commands) one by one.

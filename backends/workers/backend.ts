@@ -429,6 +429,10 @@ function createBackend(
       issue({ kind: 'decodeTiles', command });
       return true;
     },
+    tileHistograms(command) {
+      issue({ kind: 'tileHistograms', command });
+      return true;
+    },
     play(script, call) {
       guard();
       uninstallForgotten();

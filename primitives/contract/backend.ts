@@ -13,6 +13,7 @@ import type {
   ScanCommand,
   SortCommand,
   Store,
+  TileHistogramsCommand,
   WalkCommand,
   WeightedHistogramCommand,
 } from './kernel-commands.ts';
@@ -106,6 +107,12 @@ export interface Backend {
    * the caller then uses `walk` instead (`decodeTilesByWalks`). Backends without such a kernel lack this method.
    */
   decodeTiles?(command: DecodeTilesCommand): boolean;
+  /**
+   * Decodes tiles and counts their cells, without storing them. Returns false, without doing anything, if the backend
+   * cannot run this command; the caller then decodes the tiles and counts cells (`tileHistogramsByRows`). Backends
+   * without such a kernel lack this method.
+   */
+  tileHistograms?(command: TileHistogramsCommand): boolean;
 
   /**
    * Runs a script (the recorded commands of a prepared pipeline), and caches what the backend has prepared for this

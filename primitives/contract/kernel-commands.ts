@@ -411,4 +411,5 @@ export type KernelCommand =
   | { readonly kind: 'relax'; readonly command: RelaxCommand }
   | { readonly kind: 'crossReduce'; readonly command: CrossReduceCommand }
   | { readonly kind: 'weightedHistogram'; readonly command: WeightedHistogramCommand }
-  | { readonly kind: 'decodeTiles'; readonly command: DecodeTilesCommand };
+  | { readonly kind: 'decodeTiles'; readonly command: DecodeTilesCommand }
+  | { readonly kind: 'tileHistograms'; readonly command: TileHistogramsCommand };

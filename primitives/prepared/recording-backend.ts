@@ -118,6 +118,10 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
       add({ kind: 'decodeTiles', command });
       return true;
     },
+    tileHistograms: (command) => {
+      add({ kind: 'tileHistograms', command });
+      return true;
+    },
     abort() {},
     async close() {},
   };

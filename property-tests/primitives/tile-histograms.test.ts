@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { array, f32, fn, tileHistograms, u32 } from '../../primitives/index.ts';
-import { testLaws } from '../backends.ts';
+import { backendsWithout, testLaws } from '../backends.ts';
 import { tileHistogramsLaws } from '../laws/tile-histograms.ts';
 import { expectRefusal, openReference } from '../support/reference-context.ts';
 
 testLaws(tileHistogramsLaws);
+testLaws(tileHistogramsLaws, backendsWithout('tileHistograms'));
 
 test('refuses functors, offsets and tiles of another shape', () => {
   const context = openReference();

@@ -19,6 +19,7 @@ const CALLS = [
   'crossReduce',
   'weightedHistogram',
   'decodeTiles',
+  'tileHistograms',
   'play',
 ] as const;
 

@@ -14,6 +14,7 @@ import type {
   SortCommand,
   Storage,
   Store,
+  TileHistogramsCommand,
   WalkCommand,
   WeightedHistogramCommand,
 } from '../../../primitives/contract/backend.ts';
@@ -242,6 +243,20 @@ export const signatures = {
     to.program(tile);
     to.stores([{ buffer: words.buffer, offset: words.offset, capacity: capacityOf(words.length), value: 0 }]);
     for (const each of [columns, rows, bits]) to.number(each);
+    to.cell(into);
+  },
+  tileHistograms(to: CommandSignature, command: TileHistogramsCommand): void {
+    const { extent, tile, part, parts, bin, words, masks, hidden, into } = command;
+    to.number(10);
+    to.length(extent);
+    for (const program of [tile, part, bin]) to.program(program);
+    const arrays = [words, masks, ...(hidden === undefined ? [] : [hidden.bits])];
+    to.stores(
+      arrays.map(({ buffer, offset, length }, value) => ({ buffer, offset, capacity: capacityOf(length), value })),
+    );
+    const { columns, rows, bits, bins, histograms } = command;
+    for (const each of [columns, rows, bits, bins, histograms, parts]) to.number(each);
+    for (const each of [hidden?.pitch ?? 0, hidden?.bin ?? 0]) to.number(each);
     to.cell(into);
   },
 };

@@ -135,6 +135,10 @@ function run(engine: Engine, given: KernelCommand): void {
       // Tiles of other shapes are decoded by several commands, which need temporary memory.
       if (!takesDecoding(engine, given.command)) throw new Unplayable();
       decodeTiles(engine, given.command);
+      break;
+    case 'tileHistograms':
+      // Tiles are decoded and counted by several commands, which need temporary memory.
+      throw new Unplayable();
   }
 }
 

@@ -90,5 +90,8 @@ function writeCommand(to: CommandSignature, given: KernelCommand): void {
       break;
     case 'decodeTiles':
       signatures.decodeTiles(to, given.command);
+      break;
+    case 'tileHistograms':
+      signatures.tileHistograms(to, given.command);
   }
 }

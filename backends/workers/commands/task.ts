@@ -19,6 +19,7 @@ import { launchExactScan } from '../kernels/scan/scan.ts';
 import { launchTreeScan } from '../kernels/scan/tree-scan.ts';
 import { launchSort } from '../kernels/sort/sort.ts';
 import { launchDecodeTiles } from '../kernels/tiles/decode-tiles.ts';
+import { launchTileHistograms } from '../kernels/tiles/tile-histograms.ts';
 import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
 import type { Launch, Launcher } from './launch.ts';
 
@@ -149,6 +150,17 @@ export function taskOf(given: KernelCommand): KernelTask {
         fixedCost: 0,
         writes: [into.buffer],
         launch: (launcher) => launchDecodeTiles(launcher, command),
+      };
+    }
+    case 'tileHistograms': {
+      const { command } = given;
+      const { extent, tile, columns, rows, bins, histograms, into } = command;
+      return {
+        extent,
+        cost: costOf(tile.module) + 2 * DECODING_COST * columns * rows,
+        fixedCost: costOfClearing(bins * histograms),
+        writes: [into.buffer],
+        launch: (launcher) => launchTileHistograms(launcher, command),
       };
     }
   }

@@ -193,6 +193,9 @@ export class Vector extends Value {
   minU(other: Vector): Vector {
     return vector(simd.i32x4MinU, this, other);
   }
+  maxU(other: Vector): Vector {
+    return vector(simd.i32x4MaxU, this, other);
+  }
   neg(): Vector {
     return vector(simd.i32x4Neg, this);
   }

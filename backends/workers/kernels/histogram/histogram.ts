@@ -1,7 +1,6 @@
 import type { HistogramCommand } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
-  CHUNK,
   emitChunk,
   emitInputs,
   emitOwnWord,
@@ -11,66 +10,42 @@ import {
   type Layout,
   layoutOf,
   lengthWords,
-  ownWord,
   resultsOf,
   shapeKey,
-  WORKER,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, fixedPhase, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, emitParts } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
-import { type Int32, load } from '../../wasm/wasm-expressions.ts';
+import type { Int32 } from '../../wasm/wasm-expressions.ts';
 import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
-import { fillMemory, forRange, lower, store, when } from '../../wasm/wasm-statements.ts';
+import { fillMemory, lower, when } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
+import {
+  BINS,
+  emitClear,
+  emitClearRows,
+  emitMerge,
+  emitTableOf,
+  INTO,
+  overTables,
+  RANKS,
+  ROW_SHARING,
+  ROW_STRIDE,
+  ROWS,
+  RUNS,
+  SEGMENT,
+  STRIDE,
+  TABLES,
+  TURN,
+  WORDS,
+  worthTables,
+} from './count-tables.ts';
 import { planRow } from './row-plan.ts';
 import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-tally.ts';
 import { emitRanks, emitTallies, type TallyTable } from './tally.ts';
 import { TURNS, takesRowTurns, takesTurns } from './turn-tables.ts';
-
-/**
- * Index of the kernel-specific argument word that holds the address of the result. The next constants are the indices
- * of further words.
- */
-const INTO = 0;
-const BINS = 1;
-/**
- * Index of the word with the number of histograms in the result. In a segmented command, every segment (range of
- * elements) has one histogram.
- */
-const RUNS = 2;
-const SEGMENT = 3;
-const RANKS = 4;
-/**
- * Index of the first of three words that describe the tables to count into: the address of the first table, the number
- * of bytes from one worker's first table to the next worker's first table, and the total number of tables.
- */
-const TABLES = 5;
-const STRIDE = 6;
-const TABLE_COUNT = 7;
-/**
- * Index of the first of two words that describe the workers' private memory for counting rows: the address of worker
- * 0's memory, and the number of bytes per worker.
- */
-const ROWS = 8;
-const ROW_STRIDE = 9;
-/** Index of the word with the number of bytes per table. A worker may have several tables, one after another. */
-const TURN = 10;
-const WORDS = 11;
-
-/** Number of table words per chunk in the phases that clear tables or add them up. */
-const TABLE_CHUNK = 16384;
-
-/**
- * Estimated factor by which a shared table becomes cheaper if each worker first counts rows in private tables that it
- * uses in turn (see `turn-tables.ts`).
- */
-const ROW_SHARING = 64;
-
-/** Maximum total size of the private tables of all workers, in bytes. */
-const PRIVATE_BYTES = 2 ** 26;
 
 /** Launches a histogram. A command with segments counts each segment separately. */
 export function launchHistogram(launcher: Launcher, command: HistogramCommand): Launch {
@@ -136,21 +111,11 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const stride = tables === 1 ? 0 : 4 * words * turns;
   const own = [target, bins, runs, 0, ranks, first, stride, tableCount, rowTables, rowBytes, 4 * words];
   const rows = Math.max(1, Math.ceil(chunkSizeOf(length[2] * ranks, launcher.workers) / ranks));
-  const over = (run: number, size: number): Phase => ({
-    run,
-    length: [0, 0, size],
-    chunkSize: TABLE_CHUNK,
-    minimum: 0,
-  });
-  const phases = [over(clear, words * tableCount)];
+  const phases: Phase[] = [overTables(clear, words * tableCount)];
   if (rowBytes > 0) phases.push(fixedPhase(clearRows, launcher.workers));
   phases.push({ run: count, length, chunkSize: rows, minimum: 0 });
-  if (tableCount > 1) phases.push(over(merge, words));
+  if (tableCount > 1) phases.push(overTables(merge, words));
   return { words: argumentWords(shape, layout, launcher.addresses, length, rows, own), phases };
-}
-
-function worthTables(words: number, workers: number, elements: number): boolean {
-  return 4 * words * workers <= PRIVATE_BYTES && words * workers <= Math.max(TABLE_CHUNK, elements);
 }
 
 /** The properties of the command that the code of the counting kernel depends on. */
@@ -183,13 +148,6 @@ function emitCounting(counting: Counting): FunctionBody {
   if (ranks !== undefined) emitRowTallies(code, counting, inputs, table, from, to);
   else emitTallies(code, shape, layout, inputs, table, from, to);
   return code.finish();
-}
-
-/** The address of the worker's table or private memory, as a local. With a stride of 0, all workers share one table. */
-function emitTableOf(code: Code, first: number, stride: number): Int32 {
-  const address = emitOwnWord(code, first);
-  address.set(address.add(WORKER.mul(ownWord(stride))));
-  return address;
 }
 
 /**
@@ -265,59 +223,6 @@ function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
       to.set(from.add(to));
       emitTallies(code, shape, layout, inputs, table, from, to);
     },
-  });
-  return code.finish();
-}
-
-/**
- * The part of an array of `words` words that the current chunk processes: its offset in bytes and its number of words,
- * as locals.
- */
-function emitPart(code: Code, words: Int32): { readonly offset: Int32Local; readonly count: Int32 } {
-  const offset = code.local(I32);
-  const count = code.local(I32);
-  offset.set(CHUNK.mul(TABLE_CHUNK));
-  count.set(words.sub(offset));
-  lower(code, count, TABLE_CHUNK);
-  offset.set(offset.shl(2));
-  return { offset, count };
-}
-
-const TABLE_WORDS = ownWord(BINS).mul(ownWord(RUNS));
-
-function emitClear(): FunctionBody {
-  const code = new Code(kernelParameters);
-  const { offset, count } = emitPart(code, TABLE_WORDS.mul(ownWord(TABLE_COUNT)));
-  fillMemory(code, ownWord(TABLES).add(offset), 0, count.shl(2));
-  return code.finish();
-}
-
-/** Emits the function that clears the private memory for counting rows, one worker's memory per chunk. */
-function emitClearRows(): FunctionBody {
-  const code = new Code(kernelParameters);
-  fillMemory(code, ownWord(ROWS).add(CHUNK.mul(ownWord(ROW_STRIDE))), 0, ownWord(ROW_STRIDE));
-  return code.finish();
-}
-
-/** Emits the function that adds up all tables, bin by bin, and writes the sums to the result. */
-function emitMerge(): FunctionBody {
-  const code = new Code(kernelParameters);
-  const { offset, count } = emitPart(code, TABLE_WORDS);
-  const into = emitOwnWord(code, INTO);
-  const first = emitOwnWord(code, TABLES);
-  const stride = emitOwnWord(code, TURN);
-  const tables = emitOwnWord(code, TABLE_COUNT);
-  const table = code.local(I32);
-  const sum = code.local(I32);
-  forRange(code, count, () => {
-    table.set(first.add(offset));
-    sum.set(0);
-    forRange(code, tables, () => {
-      sum.set(sum.add(load(table)));
-      table.set(table.add(stride));
-    });
-    store(code, into.add(offset), sum);
-    offset.set(offset.add(4));
   });
   return code.finish();
 }

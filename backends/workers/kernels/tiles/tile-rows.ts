@@ -1,15 +1,21 @@
 import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, V128 } from '../../wasm/wasm-encoder.ts';
 import { loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
-import type { Int32Local } from '../../wasm/wasm-locals.ts';
+import type { Int32Local, VectorLocal } from '../../wasm/wasm-locals.ts';
 import { doWhile, store } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
 /**
  * Adds up the words of a tile in place: each becomes the sum of all that are neither below it nor to the right of it. A
- * row of zeros must lie before the tile. `columns` is a multiple of 4.
+ * row of zeros must lie before the tile. `columns` is a multiple of 4. `each` emits code that sees every four sums.
  */
-export function emitSums(code: Code, tile: Int32Local, columns: number, rows: number): void {
+export function emitSums(
+  code: Code,
+  tile: Int32Local,
+  columns: number,
+  rows: number,
+  each: (sums: VectorLocal) => void = () => {},
+): void {
   const [at, end, rowEnd, above] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const [sum, carry] = [code.local(V128), code.local(V128)];
   const zero = v128([0, 0, 0, 0]);
@@ -31,7 +37,9 @@ export function emitSums(code: Code, tile: Int32Local, columns: number, rows: nu
             sum.set(sum.add(zero.shuffle(sum, [0, 4, 5, 6])));
             sum.set(sum.add(zero.shuffle(sum, [0, 1, 4, 5])).add(carry));
             carry.set(sum.shuffle(sum, [3, 3, 3, 3]));
-            store(code, at, sum.add(loadVector(above, 16 * k)), 16 * k);
+            sum.set(sum.add(loadVector(above, 16 * k)));
+            store(code, at, sum, 16 * k);
+            each(sum);
           }
           above.set(above.add(16 * unrolled));
           at.set(at.add(16 * unrolled));

@@ -1,0 +1,155 @@
+import { cpus } from 'node:os';
+import { parseArgs } from 'node:util';
+import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { openRaster } from '../../formats/open-raster.ts';
+import { Context } from '../../primitives/context.ts';
+import { smallestOf } from '../../primitives/extremes.ts';
+import { array, decodeTiles, fn, tileHistograms, u32 } from '../../primitives/index.ts';
+
+/**
+ * Times `tileHistograms` on the first rows of a packed raster of i16, by processor time, in turns with its two steps
+ * (`decodeTiles` and `rankHistogram`), with `decodeTiles` alone, and with a plain JavaScript loop that counts decoded
+ * cells. Zones are a grid of squares of `--side` cells whose edges wind. All must give the same counts.
+ *
+ * node --import tsx bench/primitives/tile-histograms.ts --file FILE.qbp [--rows 4096] [--bins 5000] [--side 1000]
+ *   [--rounds 9] [--threads 1]
+ */
+const { values: options } = parseArgs({
+  options: {
+    file: { type: 'string' },
+    rows: { type: 'string', default: '4096' },
+    bins: { type: 'string', default: '5000' },
+    side: { type: 'string', default: '1000' },
+    rounds: { type: 'string', default: '9' },
+    threads: { type: 'string', default: '1' },
+  },
+});
+if (options.file === undefined) throw new Error('--file is missing');
+const [bins, side] = [Number(options.bins), Number(options.side)];
+
+const raster = await openRaster(options.file, {});
+const { width, height, blockColumns: columns, blockRows: rows } = raster;
+const window = { column: 0, row: 0, columns: width, rows: Math.min(height, Number(options.rows)) };
+const encoded = await raster.readEncoded!(window, undefined, undefined);
+const across = Math.ceil(width / columns);
+const down = Math.ceil(window.rows / rows);
+const perRow = columns / 32;
+const zonesAcross = Math.ceil(width / side) + 2;
+const histograms = zonesAcross * (Math.ceil(window.rows / side) + 2);
+const parts = partsOfZones();
+const table = Uint16Array.from({ length: 65536 }, (_, cell) => binOfCell((cell << 16) >> 16));
+
+const inner = await createWorkersBackend({ workers: Number(options.threads) });
+let fused = true;
+const backend = { ...inner, tileHistograms: (command: never) => fused && inner.tileHistograms!(command) };
+const context = new Context(backend);
+const words = context.column(encoded.words);
+const tiles = { start: context.column(encoded.start), first: context.column(encoded.first) };
+const onDevice = {
+  offsets: context.column(parts.offsets),
+  histogram: context.column(parts.histogram),
+  word: context.column(parts.word),
+  pitch: context.column(new Uint32Array(parts.word.length).fill(perRow)),
+  masks: context.column(parts.masks),
+};
+const captures = { table: context.column(table) };
+const binOf = fn('binInTable', { cell: u32, table: array(u32) }, u32, ({ cell, table }) => table.at(cell));
+const decode = () => decodeTiles(words, tiles, { columns, rows, as: 'u16' });
+const count = (inOne: boolean) => {
+  fused = inOne;
+  return tileHistograms(words, tiles, onDevice, binOf, { columns, rows, as: 'u16', bins, histograms, captures });
+};
+
+const decoded = Uint16Array.from(await context.read(decode()));
+const expected = countByHand();
+for (const inOne of [true, false]) {
+  const found = await context.read(count(inOne));
+  if (found.some((counted, k) => counted !== expected[k])) throw new Error('The counts are wrong.');
+}
+const cells = expected.reduce((sum, counted) => sum + counted, 0);
+console.log(`${cpus()[0]!.model}, ${options.threads} threads, Node ${process.version}`);
+console.log(`${window.columns} × ${window.rows} cells, ${cells} counted, ${histograms} zones, ${bins} bins\n`);
+
+const jobs = {
+  'in one': () => count(true),
+  'two steps': () => count(false),
+  'decodeTiles alone': decode,
+  'counting by a loop': () => void countByHand(),
+};
+const times = new Map(Object.keys(jobs).map((name): [string, number[]] => [name, []]));
+for (let round = -3; round < Number(options.rounds); round++) {
+  for (const [name, run] of Object.entries(jobs)) {
+    const before = process.cpuUsage();
+    const result = run();
+    await context.backend.sync();
+    const { user, system } = process.cpuUsage(before);
+    if (result !== undefined) context.dispose(result);
+    if (round >= 0) times.get(name)!.push((1000 * (user + system)) / cells);
+  }
+}
+for (const [name, all] of times) {
+  const sorted = all.sort((a, b) => a - b);
+  const median = sorted[sorted.length >> 1]!;
+  console.log(
+    `${name.padEnd(20)} ${median.toFixed(2)} ns of processor time a cell (best ${smallestOf(all).toFixed(2)})`,
+  );
+}
+await context.close();
+
+function binOfCell(value: number): number {
+  return value < 0 ? bins : Math.min(bins, Math.floor((value * bins) / 5000));
+}
+
+/** The zone of a cell: squares whose edges are waves. */
+function zoneOf(row: number, column: number): number {
+  const x = column + side * 0.2 * Math.sin((9 * row) / side) + side;
+  const y = row + side * 0.2 * Math.sin((7 * column) / side) + side;
+  return Math.floor(y / side) * zonesAcross + Math.floor(x / side);
+}
+
+function partsOfZones() {
+  const [histogram, word, masks, offsets]: [number[], number[], number[], number[]] = [[], [], [], [0]];
+  const order = new Map([...encoded.places.entries()].map(([block, place]) => [place, block]));
+  for (let tile = 0; tile < encoded.start.length; tile++) {
+    const block = order.get(tile)!;
+    const [top, left] = [Math.floor(block / across) * rows, (block % across) * columns];
+    const found = new Map<number, Uint32Array>();
+    for (let cell = 0; cell < rows * columns; cell++) {
+      const [row, column] = [top + Math.floor(cell / columns), left + (cell % columns)];
+      if (row >= window.rows || column >= width) continue;
+      const zone = zoneOf(row, column);
+      const mask = found.get(zone) ?? new Uint32Array(rows * perRow);
+      found.set(zone, mask);
+      mask[cell >> 5]! |= 1 << (cell & 31);
+    }
+    for (const [zone, mask] of found) {
+      histogram.push(zone);
+      word.push(masks.length);
+      for (const each of mask) masks.push(each);
+    }
+    offsets.push(histogram.length);
+  }
+  if (offsets.length !== across * down + 1) throw new Error('Blocks are missing.');
+  const [all, ...others] = [masks, histogram, word, offsets].map((list) => Uint32Array.from(list));
+  return { masks: all!, histogram: others[0]!, word: others[1]!, offsets: others[2]! };
+}
+
+/** Counts decoded cells, part by part and bit by bit. */
+function countByHand(): Uint32Array {
+  const counts = new Uint32Array(bins * histograms);
+  const { offsets, histogram, word, masks } = parts;
+  const size = rows * columns;
+  for (let tile = 0; tile + 1 < offsets.length; tile++) {
+    for (let part = offsets[tile]!; part < offsets[tile + 1]!; part++) {
+      const home = histogram[part]! * bins;
+      for (let k = 0; k < size >> 5; k++) {
+        const first = tile * size + 32 * k;
+        for (let mask = masks[word[part]! + k]!; mask !== 0; mask &= mask - 1) {
+          const bin = table[decoded[first + 31 - Math.clz32(mask & -mask)]!]!;
+          if (bin < bins) counts[home + bin]!++;
+        }
+      }
+    }
+  }
+  return counts;
+}
