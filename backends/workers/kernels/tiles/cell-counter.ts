@@ -3,7 +3,7 @@ import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, V128 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, i32, load, loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local, VectorLocal } from '../../wasm/wasm-locals.ts';
-import { doWhile, lower, raise, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
+import { block, brIf, doWhile, fillMemory, lower, raise, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { emitAdd } from '../histogram/tally.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 import type { PartMasks } from './part-masks.ts';
@@ -41,19 +41,21 @@ export interface CounterInputs {
   readonly own: Int32;
   /** Address of the tile, a word for each cell. */
   readonly tile: Int32Local;
-  /** The bin of a cell. */
-  readonly binOf: (cell: Int32Local) => Int32Local;
+  /** The bin of a value. */
+  readonly binOf: (value: Int32Local) => Int32Local;
 }
 
 /**
  * Emits code that counts the cells of parts of tiles.
  *
  * A tile has few different values, and so have the tiles of a zone. A thread therefore counts values, not bins, in private
- * tables: a window of values from `base` on, which slides only when a tile does not fit in it. When another histogram
+ * tables, which have a counter for each value from `base` on; values of 8 or 16 bits go round. When another histogram
  * follows, each value found is binned once, and what was counted is added to the bins. Parts with few cells among many
- * values, and tiles whose values do not fit in a window, are binned cell by cell.
+ * values, and tiles with values beyond the tables, are binned cell by cell.
  */
 export interface CellCounter {
+  /** Emits code that takes the value from which the cells of a tile are counted, and returns that of its first cell. */
+  rebase(first: Int32): Int32;
   /** Emits code that adds up the residuals of the tile, and turns its cells into addresses of private counters. */
   place(): void;
   /** Emits code that counts the cells of a mask in a histogram. */
@@ -69,16 +71,14 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
   const { columns, rows, bits } = form;
   const [counters, stride] = [countersOf(form), turnBytes(form)];
   const kept = bits === 32 ? -1 : 2 ** bits - 1;
-  const sign = -(2 ** 31) >> (32 - bits);
   const local = (): Int32Local => code.local(I32);
-  // The histogram that is being counted, the window of its private counters, and which of them may be other than 0.
+  const vector = (): VectorLocal => code.local(V128);
+  // The histogram that is being counted, the value of its first counter, and which counters may be other than 0.
   const [current, home, window, low, high] = [local(), local(), local(), local(), local()];
-  // The window of the tile, the range of its values in the window, and how its words become values.
-  const [base, span, first, isPlaced] = [local(), local(), local(), local()];
-  const [from, shift, offset] = [local(), local(), local()];
+  // The value of the first counter for the cells of the tile, and the counters of its smallest and largest cells.
+  const [base, least, most] = [local(), local(), local()];
   const [at, cell, word, end, value] = [local(), local(), local(), local(), local()];
   const same = (lanes: number): Vector => v128([lanes, lanes, lanes, lanes]);
-  const masked = (cells: Vector): Vector => (bits === 32 ? cells : cells.and(same(kept)));
   const zero = same(0);
   current.set(-1);
   low.set(counters);
@@ -88,11 +88,22 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
   const addTo = (bin: Int32Local, number: Int32): void =>
     when(code, bin.ltU(bins), () => emitAdd(code, shared, home.add(bin.shl(2)), number));
 
+  /** Bins the value with a counter at `address`, and adds `number` to the bin. */
+  const addValue = (address: Int32, first: Int32, number: Int32): void => {
+    const place = local();
+    place.set(address.sub(own));
+    // An address has the two highest bits of a difference in its lowest bits.
+    value.set((bits === 32 ? place.shrU(2).or(place.shl(30)) : place.shrU(2)).add(first).and(kept));
+    code.release(place);
+    const bin = binOf(value);
+    addTo(bin, number);
+    code.release(bin);
+  };
+
   /** Adds the private counters to the current histogram, and clears them. */
   const flush = (): void =>
     when(code, low.leU(high), () => {
-      const [lanes, number] = [local(), local()];
-      const sum = code.local(V128);
+      const [lanes, sum] = [local(), vector()];
       at.set(own.add(low.and(-4).shl(2)));
       end.set(own.add(high.shl(2)));
       doWhile(
@@ -108,11 +119,7 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
               code,
               () => {
                 word.set(at.add(lanes.ctz().shl(2)));
-                value.set(word.sub(own).shrU(2).add(window).and(kept));
-                number.set(load(word));
-                const bin = binOf(value);
-                addTo(bin, number);
-                code.release(bin);
+                addValue(word, window, load(word));
                 lanes.set(lanes.and(lanes.sub(1)));
               },
               lanes,
@@ -125,7 +132,7 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
       );
       low.set(counters);
       high.set(0);
-      releaseAll(code, [lanes, number, sum]);
+      releaseAll(code, [lanes, sum]);
     });
 
   const forWords = ({ first, end }: Pick<PartMasks, 'first' | 'end'>, body: (mask: Int32Local) => void): void => {
@@ -144,99 +151,82 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
     releaseAll(code, [at, mask]);
   };
 
-  const forBits = (mask: Int32Local, body: (word: Int32) => void): void =>
+  /** Runs `body` with `at` and `end` around the words of each run of cells. */
+  const forRuns = (mask: Int32Local, body: () => void): void =>
     whileTrue(code, mask, () => {
-      body(load(cell.add(mask.ctz().shl(2))));
-      mask.set(mask.and(mask.sub(1)));
+      at.set(cell.add(mask.ctz().shl(2)));
+      // Adding the lowest set bit clears the lowest run, and sets the bit after it.
+      word.set(mask.add(mask.and(i32(0).sub(mask))));
+      end.set(cell.add(word.ctz().shl(2)));
+      mask.set(mask.and(word));
+      body();
     });
 
   const countPrivately = (counter: Int32, turn: number): void =>
     store(code, word.tee(counter), load(word, turn * stride).add(1), turn * stride);
 
-  const smallest = (cells: VectorLocal): Int32 => reduced(cells, lower);
-  const largest = (cells: VectorLocal): Int32 => reduced(cells, raise);
-  const reduced = (cells: VectorLocal, fold: typeof lower): Int32 => {
-    word.set(cells.extract(0));
-    for (const lane of [1, 2, 3]) fold(code, word, cells.extract(lane));
-    return word;
-  };
-
-  /** Sets `first` to the smallest value of the tile, and `span` to the distance of the largest, signed or unsigned. */
-  const addUp = (): void => {
-    const vector = (): VectorLocal => code.local(V128);
-    const [least, most, signedLeast, signedMost, cells] = [vector(), vector(), vector(), vector(), vector()];
-    for (const each of [least, signedLeast]) each.set(same(-1));
-    for (const each of [most, signedMost]) each.set(zero);
-    emitSums(code, tile, columns, rows, (sums) => {
-      cells.set(masked(sums));
-      least.set(least.minU(cells));
-      most.set(most.maxU(cells));
-      cells.set(masked(cells.xor(same(sign))));
-      signedLeast.set(signedLeast.minU(cells));
-      signedMost.set(signedMost.maxU(cells));
-    });
-    const other = local();
-    first.set(smallest(least));
-    span.set(largest(most).sub(first));
-    other.set(smallest(signedLeast));
-    at.set(largest(signedMost).sub(other));
-    when(code, at.ltU(span), () => {
-      span.set(at);
-      first.set(other.xor(sign).and(kept));
-    });
-    releaseAll(code, [least, most, signedLeast, signedMost, cells, other]);
-  };
-
-  /** Turns the cells of the tile into addresses of private counters. */
-  const toAddresses = (): void => {
-    const [bases, firsts] = [code.local(V128), code.local(V128)];
-    bases.set(base.splat());
-    firsts.set(own.splat());
-    at.set(tile);
-    end.set(tile.add(4 * columns * rows));
-    doWhile(
-      code,
-      () => {
-        for (let k = 0; k < 8; k++) {
-          store(
-            code,
-            at,
-            masked(loadVector(at, 16 * k).sub(bases))
-              .shl(2)
-              .add(firsts),
-            16 * k,
-          );
-        }
-      },
-      at.tee(at.add(128)).ltU(end),
+  /** Counts the cells whose words lie between `at` and `end`. */
+  const countRun = (): void => {
+    const whole = local();
+    whole.set(
+      end
+        .sub(at)
+        .and(-4 * TURNS)
+        .add(at),
     );
-    releaseAll(code, [bases, firsts]);
+    whileTrue(code, at.ltU(whole), () => {
+      for (let turn = 0; turn < TURNS; turn++) countPrivately(load(at, 4 * turn), turn);
+      at.set(at.add(4 * TURNS));
+    });
+    block(code, (done) => {
+      for (let turn = 0; turn < TURNS - 1; turn++) {
+        brIf(code, done, at.add(4 * turn).geU(end));
+        countPrivately(load(at, 4 * turn), turn);
+      }
+    });
+    code.release(whole);
+  };
+
+  const binRun = (): void =>
+    whileTrue(code, at.ltU(end), () => {
+      addValue(load(at), base, i32(1));
+      at.set(at.add(4));
+    });
+
+  const fold = (into: Int32Local, lanes: VectorLocal, by: typeof lower): void => {
+    into.set(lanes.extract(0));
+    for (const lane of [1, 2, 3]) by(code, into, lanes.extract(lane));
   };
 
   return {
+    rebase(first) {
+      // The first cell of the tile shall be far from both ends of the tables.
+      when(
+        code,
+        first
+          .sub(base)
+          .sub(counters / 4)
+          .and(kept)
+          .geU(counters / 2),
+        () => base.set(first.sub(counters / 2)),
+      );
+      return first.sub(base);
+    },
     place() {
-      addUp();
-      isPlaced.set(span.ltU(counters));
-      for (const each of [from, shift, offset]) each.set(0);
-      when(code, isPlaced, () => {
-        at.set(first.sub(base).and(kept));
-        const fits = at.ltU(counters).and(at.add(span).ltU(counters));
-        when(code, fits.isZero(), () => {
-          base.set(
-            first.sub(
-              i32(counters - 1)
-                .sub(span)
-                .shrU(1),
-            ),
-          );
-          at.set(first.sub(base).and(kept));
-        });
-        first.set(at);
-        toAddresses();
-        from.set(own);
-        shift.set(2);
-        offset.set(base);
+      const [smallest, largest, cells, firsts] = [vector(), vector(), vector(), vector()];
+      smallest.set(same(-1));
+      largest.set(zero);
+      firsts.set(own.splat());
+      fillMemory(code, tile.sub(4 * columns), 0, 4 * columns);
+      emitSums(code, tile, columns, rows, (sums) => {
+        if (bits < 32) sums.set(sums.and(same(kept)));
+        smallest.set(smallest.minU(sums));
+        largest.set(largest.maxU(sums));
+        return (bits < 32 ? sums.shl(2) : sums.shl(2).or(sums.shrU(30))).add(firsts);
       });
+      fold(least, smallest, lower);
+      fold(most, largest, raise);
+      releaseAll(code, [smallest, largest, cells, firsts]);
     },
     count(histogram, masks) {
       when(code, histogram.ne(current).or(window.ne(base)), () => {
@@ -247,10 +237,10 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
       });
       when(
         code,
-        isPlaced.and(masks.cells.mul(SPAN_PER_CELL).geU(span)),
+        most.ltU(counters).and(masks.cells.mul(SPAN_PER_CELL).geU(most.sub(least))),
         () => {
-          lower(code, low, first);
-          raise(code, high, first.add(span));
+          lower(code, low, least);
+          raise(code, high, most);
           forWords(masks, (mask) =>
             when(
               code,
@@ -258,19 +248,11 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
               () => {
                 for (let k = 0; k < 32; k++) countPrivately(load(cell, 4 * k), k % TURNS);
               },
-              () => forBits(mask, (counter) => countPrivately(counter, 0)),
+              () => forRuns(mask, countRun),
             ),
           );
         },
-        () =>
-          forWords(masks, (mask) =>
-            forBits(mask, (word) => {
-              value.set(word.sub(from).shrU(shift).add(offset).and(kept));
-              const bin = binOf(value);
-              addTo(bin, i32(1));
-              code.release(bin);
-            }),
-          ),
+        () => forWords(masks, (mask) => forRuns(mask, binRun)),
       );
     },
     add(histogram, bin, number) {

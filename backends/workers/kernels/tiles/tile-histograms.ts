@@ -17,8 +17,9 @@ import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import { i32 } from '../../wasm/wasm-expressions.ts';
 import { asInt32 } from '../../wasm/wasm-locals.ts';
-import { doWhile, fillMemory, when } from '../../wasm/wasm-statements.ts';
+import { doWhile, fillMemory, store, when } from '../../wasm/wasm-statements.ts';
 import {
   BINS,
   emitClear,
@@ -148,7 +149,11 @@ function emitCounting(
       const place = inlineEntry(code, inputs.environments[0]!, [index]);
       const [start, first, begin, end, hiddenWord] = place.map(asInt32);
       when(code, begin!.ltU(end!), () => {
-        decoder.unpack(start!, first!, () => fillMemory(code, decoder.tile, 0, 4 * columns * rows));
+        decoder.unpack(start!, counter.rebase(first!), () => {
+          // All cells are 0.
+          fillMemory(code, decoder.tile, 0, 4 * columns * rows);
+          store(code, decoder.tile, counter.rebase(i32(0)));
+        });
         counter.place();
         part.set(begin!);
         doWhile(

@@ -7,14 +7,17 @@ import { releaseAll } from '../shared/monoid-code.ts';
 
 /**
  * Adds up the words of a tile in place: each becomes the sum of all that are neither below it nor to the right of it. A
- * row of zeros must lie before the tile. `columns` is a multiple of 4. `each` emits code that sees every four sums.
+ * row of zeros must lie before the tile. `columns` is a multiple of 4.
+ *
+ * With `encoded`, what it makes of four sums is stored in their place. The row before the tile then becomes the sums of
+ * the last row.
  */
 export function emitSums(
   code: Code,
   tile: Int32Local,
   columns: number,
   rows: number,
-  each: (sums: VectorLocal) => void = () => {},
+  encoded?: (sums: VectorLocal) => Vector,
 ): void {
   const [at, end, rowEnd, above] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
   const [sum, carry] = [code.local(V128), code.local(V128)];
@@ -29,6 +32,7 @@ export function emitSums(
     () => {
       carry.set(zero);
       rowEnd.set(at.add(4 * columns));
+      if (encoded !== undefined) above.set(tile.sub(4 * columns));
       doWhile(
         code,
         () => {
@@ -38,8 +42,8 @@ export function emitSums(
             sum.set(sum.add(zero.shuffle(sum, [0, 1, 4, 5])).add(carry));
             carry.set(sum.shuffle(sum, [3, 3, 3, 3]));
             sum.set(sum.add(loadVector(above, 16 * k)));
-            store(code, at, sum, 16 * k);
-            each(sum);
+            if (encoded !== undefined) store(code, above, sum, 16 * k);
+            store(code, at, encoded === undefined ? sum : encoded(sum), 16 * k);
           }
           above.set(above.add(16 * unrolled));
           at.set(at.add(16 * unrolled));
