@@ -3,7 +3,18 @@ import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, V128 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, i32, load, loadVector, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local, VectorLocal } from '../../wasm/wasm-locals.ts';
-import { block, brIf, doWhile, fillMemory, lower, raise, store, when, whileTrue } from '../../wasm/wasm-statements.ts';
+import {
+  block,
+  brIf,
+  doWhile,
+  fillMemory,
+  lower,
+  raise,
+  store,
+  swap,
+  when,
+  whileTrue,
+} from '../../wasm/wasm-statements.ts';
 import { emitAdd } from '../histogram/tally.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 import type { PartMasks } from './part-masks.ts';
@@ -11,6 +22,12 @@ import { emitSums } from './tile-rows.ts';
 
 /** Number of private tables that cells count in by turns. A counter just stored takes some cycles to be loaded again. */
 const TURNS = 4;
+
+/** Number of histograms for which a thread has private tables: tiles on an edge of zones have parts of two. */
+const SLOTS = 2;
+
+/** Private counters are cleared so many at a time, when they are first needed. */
+const CLEARED = 256;
 
 /** A part is counted in private tables if its tile has at most so many different values for each cell of the part. */
 const SPAN_PER_CELL = 8;
@@ -29,7 +46,7 @@ function turnBytes(form: Form): number {
 
 /** Bytes of the private tables of a thread. */
 export function counterBytes(form: Form): number {
-  return TURNS * turnBytes(form);
+  return SLOTS * TURNS * turnBytes(form);
 }
 
 export interface CounterInputs {
@@ -37,7 +54,7 @@ export interface CounterInputs {
   readonly address: Int32;
   readonly bins: Int32;
   readonly shared: boolean;
-  /** Address of {@link counterBytes} bytes of private memory, all 0, which are 0 again after `end`. */
+  /** Address of {@link counterBytes} bytes of private memory. */
   readonly own: Int32;
   /** Address of the tile, a word for each cell. */
   readonly tile: Int32Local;
@@ -49,9 +66,10 @@ export interface CounterInputs {
  * Emits code that counts the cells of parts of tiles.
  *
  * A tile has few different values, and so have the tiles of a zone. A thread therefore counts values, not bins, in private
- * tables, which have a counter for each value from `base` on; values of 8 or 16 bits go round. When another histogram
- * follows, each value found is binned once, and what was counted is added to the bins. Parts with few cells among many
- * values, and tiles with values beyond the tables, are binned cell by cell.
+ * tables, which have a counter for each value from `base` on; values of 8 or 16 bits go round. There are tables for the
+ * two histograms that were counted last. When another histogram follows, each value found for the older one is binned
+ * once, and what was counted is added to the bins. Parts with few cells among many values, and tiles with values beyond
+ * the tables, are binned cell by cell.
  */
 export interface CellCounter {
   /** Emits code that takes the value from which the cells of a tile are counted, and returns that of its first cell. */
@@ -73,25 +91,34 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
   const kept = bits === 32 ? -1 : 2 ** bits - 1;
   const local = (): Int32Local => code.local(I32);
   const vector = (): VectorLocal => code.local(V128);
-  // The histogram that is being counted, the value of its first counter, and which counters may be other than 0.
-  const [current, home, window, low, high] = [local(), local(), local(), local(), local()];
+  // Of the two histograms with private tables, the one that is being counted, and the other: its number and address, the
+  // bytes from `own` to its tables, the value of their first counter, and which counters may be other than 0.
+  const states = [0, 1].map((slot) => {
+    const state = { histogram: local(), home: local(), slot: local(), window: local(), low: local(), high: local() };
+    state.histogram.set(-1);
+    state.slot.set(slot * TURNS * stride);
+    state.low.set(counters);
+    state.high.set(0);
+    return state;
+  });
+  const [current, other] = states as [(typeof states)[0], (typeof states)[0]];
+  const { home, slot, window, low, high } = current;
+  // The counters that have been cleared, of all tables.
+  const [clearFrom, clearTo] = [local(), local()];
   // The value of the first counter for the cells of the tile, and the counters of its smallest and largest cells.
   const [base, least, most] = [local(), local(), local()];
   const [at, cell, word, end, value] = [local(), local(), local(), local(), local()];
   const same = (lanes: number): Vector => v128([lanes, lanes, lanes, lanes]);
   const zero = same(0);
-  current.set(-1);
-  low.set(counters);
-  high.set(0);
-  base.set(0);
+  for (const each of [base, clearFrom, clearTo]) each.set(0);
 
   const addTo = (bin: Int32Local, number: Int32): void =>
     when(code, bin.ltU(bins), () => emitAdd(code, shared, home.add(bin.shl(2)), number));
 
   /** Bins the value with a counter at `address`, and adds `number` to the bin. */
-  const addValue = (address: Int32, first: Int32, number: Int32): void => {
+  const addValue = (address: Int32, tables: Int32, first: Int32, number: Int32): void => {
     const place = local();
-    place.set(address.sub(own));
+    place.set(address.sub(tables));
     // An address has the two highest bits of a difference in its lowest bits.
     value.set((bits === 32 ? place.shrU(2).or(place.shl(30)) : place.shrU(2)).add(first).and(kept));
     code.release(place);
@@ -103,9 +130,10 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
   /** Adds the private counters to the current histogram, and clears them. */
   const flush = (): void =>
     when(code, low.leU(high), () => {
-      const [lanes, sum] = [local(), vector()];
-      at.set(own.add(low.and(-4).shl(2)));
-      end.set(own.add(high.shl(2)));
+      const [lanes, sum, tables] = [local(), vector(), local()];
+      tables.set(own.add(slot));
+      at.set(tables.add(low.and(-4).shl(2)));
+      end.set(tables.add(high.shl(2)));
       doWhile(
         code,
         () => {
@@ -119,7 +147,7 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
               code,
               () => {
                 word.set(at.add(lanes.ctz().shl(2)));
-                addValue(word, window, load(word));
+                addValue(word, tables, window, load(word));
                 lanes.set(lanes.and(lanes.sub(1)));
               },
               lanes,
@@ -132,7 +160,7 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
       );
       low.set(counters);
       high.set(0);
-      releaseAll(code, [lanes, sum]);
+      releaseAll(code, [lanes, sum, tables]);
     });
 
   const forWords = ({ first, end }: Pick<PartMasks, 'first' | 'end'>, body: (mask: Int32Local) => void): void => {
@@ -162,11 +190,11 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
       body();
     });
 
-  const countPrivately = (counter: Int32, turn: number): void =>
-    store(code, word.tee(counter), load(word, turn * stride).add(1), turn * stride);
+  const countPrivately = (counter: Int32, table: number): void =>
+    store(code, word.tee(counter), load(word, table * stride).add(1), table * stride);
 
-  /** Counts the cells whose words lie between `at` and `end`. */
-  const countRun = (): void => {
+  /** Counts the cells whose words lie between `at` and `end`, in the tables from a number on. */
+  const countRun = (table: number): void => {
     const whole = local();
     whole.set(
       end
@@ -175,21 +203,61 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
         .add(at),
     );
     whileTrue(code, at.ltU(whole), () => {
-      for (let turn = 0; turn < TURNS; turn++) countPrivately(load(at, 4 * turn), turn);
+      for (let turn = 0; turn < TURNS; turn++) countPrivately(load(at, 4 * turn), table + turn);
       at.set(at.add(4 * TURNS));
     });
     block(code, (done) => {
       for (let turn = 0; turn < TURNS - 1; turn++) {
         brIf(code, done, at.add(4 * turn).geU(end));
-        countPrivately(load(at, 4 * turn), turn);
+        countPrivately(load(at, 4 * turn), table + turn);
       }
     });
     code.release(whole);
   };
 
+  const countWords = (masks: Pick<PartMasks, 'first' | 'end'>, table: number): void =>
+    forWords(masks, (mask) =>
+      when(
+        code,
+        mask.eq(-1),
+        () => {
+          for (let k = 0; k < 32; k++) countPrivately(load(cell, 4 * k), table + (k % TURNS));
+        },
+        () => forRuns(mask, () => countRun(table)),
+      ),
+    );
+
+  /** Clears the counters that the tile needs, as far as they have not been cleared. */
+  const clear = (): void => {
+    const [from, to] = [local(), local()];
+    when(code, most.ltU(counters).and(least.ltU(clearFrom).or(most.geU(clearTo))), () => {
+      from.set(least.and(-CLEARED));
+      to.set(most.or(CLEARED - 1).add(1));
+      when(code, clearTo.isZero(), () => {
+        clearFrom.set(from);
+        clearTo.set(from);
+      });
+      lower(code, from, clearFrom);
+      raise(code, to, clearTo);
+      for (let table = 0; table < SLOTS * TURNS; table++) {
+        const start = own.add(table * stride);
+        fillMemory(code, start.add(from.shl(2)), 0, clearFrom.sub(from).shl(2));
+        fillMemory(code, start.add(clearTo.shl(2)), 0, to.sub(clearTo).shl(2));
+      }
+      clearFrom.set(from);
+      clearTo.set(to);
+    });
+    releaseAll(code, [from, to]);
+  };
+
+  /** Makes the other histogram the one that is being counted. */
+  const swapStates = (): void => {
+    for (const name of Object.keys(current) as (keyof typeof current)[]) swap(code, current[name], other[name]);
+  };
+
   const binRun = (): void =>
     whileTrue(code, at.ltU(end), () => {
-      addValue(load(at), base, i32(1));
+      addValue(load(at), own, base, i32(1));
       at.set(at.add(4));
     });
 
@@ -213,7 +281,7 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
       return first.sub(base);
     },
     place() {
-      const [smallest, largest, cells, firsts] = [vector(), vector(), vector(), vector()];
+      const [smallest, largest, firsts] = [vector(), vector(), vector()];
       smallest.set(same(-1));
       largest.set(zero);
       firsts.set(own.splat());
@@ -226,13 +294,15 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
       });
       fold(least, smallest, lower);
       fold(most, largest, raise);
-      releaseAll(code, [smallest, largest, cells, firsts]);
+      releaseAll(code, [smallest, largest, firsts]);
+      clear();
     },
     count(histogram, masks) {
-      when(code, histogram.ne(current).or(window.ne(base)), () => {
+      when(code, histogram.ne(current.histogram), swapStates);
+      when(code, histogram.ne(current.histogram).or(window.ne(base)), () => {
         flush();
-        current.set(histogram);
-        home.set(address.add(current.mul(bins).shl(2)));
+        current.histogram.set(histogram);
+        home.set(address.add(histogram.mul(bins).shl(2)));
         window.set(base);
       });
       when(
@@ -241,15 +311,11 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
         () => {
           lower(code, low, least);
           raise(code, high, most);
-          forWords(masks, (mask) =>
-            when(
-              code,
-              mask.eq(-1),
-              () => {
-                for (let k = 0; k < 32; k++) countPrivately(load(cell, 4 * k), k % TURNS);
-              },
-              () => forRuns(mask, countRun),
-            ),
+          when(
+            code,
+            slot,
+            () => countWords(masks, TURNS),
+            () => countWords(masks, 0),
           );
         },
         () => forWords(masks, (mask) => forRuns(mask, binRun)),
@@ -260,6 +326,18 @@ export function cellCounter(code: Code, form: Form, inputs: CounterInputs): Cell
         emitAdd(code, shared, address.add(histogram.mul(bins).add(bin).shl(2)), number),
       );
     },
-    end: flush,
+    end() {
+      const left = local();
+      left.set(SLOTS);
+      doWhile(
+        code,
+        () => {
+          flush();
+          swapStates();
+        },
+        left.tee(left.sub(1)),
+      );
+      code.release(left);
+    },
   };
 }

@@ -12,7 +12,7 @@ import {
   lengthWords,
   shapeKey,
 } from '../../commands/kernel-arguments.ts';
-import { chunkSizeOf, fixedPhase, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
+import { chunkSizeOf, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
 import { Code } from '../../wasm/wasm-code.ts';
@@ -23,11 +23,9 @@ import { doWhile, fillMemory, store, when } from '../../wasm/wasm-statements.ts'
 import {
   BINS,
   emitClear,
-  emitClearRows,
   emitMerge,
   emitTableOf,
   overTables,
-  ROW_SHARING,
   ROW_STRIDE,
   ROWS,
   RUNS,
@@ -61,6 +59,9 @@ const tileWords = {
   table: WORDS + 11,
 };
 
+/** Cells that are counted in the time in which a word of a private table is cleared and added to the result. */
+const SHARING = 8;
+
 /** Cells of a chunk, at most. A thread must add what it has counted to the histograms at the end of a chunk. */
 const CHUNK_CELLS = 2 ** 18;
 
@@ -77,16 +78,15 @@ export function launchTileHistograms(launcher: Launcher, command: TileHistograms
   const { addresses, workers } = launcher;
   const length = lengthWords(extent, addresses);
   const counters = bins * histograms;
-  const tables = workers > 1 && worthTables(counters, workers, (length[2] * cells) / ROW_SHARING) ? workers : 1;
+  const tables = workers > 1 && worthTables(counters, workers, (length[2] * cells) / SHARING) ? workers : 1;
   const shared = tables < workers;
   const kind = `${columns} ${rows} ${command.bits} ${hidden !== undefined} ${shared}`;
   const kernel = launcher.compile(`tileHistograms ${kind} ${shapeKey(shape, layout)}`, () => [
     emitClear(),
-    emitClearRows(),
     emitCounting(shape, layout, command, shared),
     emitMerge(),
   ]);
-  const [clear, clearRows, count, merge] = kernel.functions as readonly [number, number, number, number];
+  const [clear, count, merge] = kernel.functions as readonly [number, number, number];
   const chunkSize = Math.max(1, Math.floor(chunkSizeOf(length[2] * cells, workers, CHUNK_CELLS) / cells));
   const chunks = Math.ceil(length[2] / chunkSize);
   const target = addresses.of(into, counters);
@@ -105,8 +105,7 @@ export function launchTileHistograms(launcher: Launcher, command: TileHistograms
   for (const array of [words, masks]) own.push(...placed(array));
   own.push(...(hidden === undefined ? [0, 0] : placed(hidden.bits)), hidden?.pitch ?? 0, hidden?.bin ?? 0);
   own.push(...unpackTable());
-  const phases: Phase[] = [overTables(clear, counters * tables), fixedPhase(clearRows, workers)];
-  phases.push({ run: count, length, chunkSize, minimum: 0 });
+  const phases: Phase[] = [overTables(clear, counters * tables), { run: count, length, chunkSize, minimum: 0 }];
   if (tables > 1) phases.push(overTables(merge, counters));
   return { words: argumentWords(shape, layout, addresses, length, chunkSize, own), phases };
 }
