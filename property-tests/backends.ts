@@ -150,7 +150,7 @@ export function dealToBackends<T>(
 }
 
 /** The backends with an optional kernel removed. The library then derives the kernel's results from other kernels. */
-export function backendsWithout(kernel: 'weightedHistogram' | 'decodeTiles' | 'tileHistograms'): TestBackend[] {
+export function backendsWithout(kernel: 'weightedHistogram' | 'decodeTiles'): TestBackend[] {
   return plainBackends.map(({ name, runs, open }) => ({
     name: `${name} without ${kernel}`,
     runs,

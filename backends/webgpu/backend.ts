@@ -37,6 +37,7 @@ import { walk } from './kernels/rows/walk.ts';
 import { scan } from './kernels/scan/scan.ts';
 import { sort } from './kernels/sort/sort.ts';
 import { decodeTiles, takesDecoding } from './kernels/tiles/decode-tiles.ts';
+import { takesTileHistograms, tileHistograms } from './kernels/tiles/tile-histograms.ts';
 import { runPlanned, type TracedRun } from './launches/command-plans.ts';
 import { CommandSignature, signatures } from './launches/command-signature.ts';
 import type { CommandTime } from './launches/command-time.ts';
@@ -383,6 +384,18 @@ function backendOf(
         command.extent,
         (to) => signatures.decodeTiles(to, command),
         (on, traced) => decodeTiles(on, { ...command, tile: traced(command.tile) }),
+      );
+      return true;
+    },
+    tileHistograms(command) {
+      if (!takesTileHistograms(engine, command)) return false;
+      const { tile, part, bin } = command;
+      issue(
+        'tileHistograms',
+        bin,
+        command.extent,
+        (to) => signatures.tileHistograms(to, command),
+        (on, traced) => tileHistograms(on, { ...command, tile: traced(tile), part: traced(part), bin: traced(bin) }),
       );
       return true;
     },

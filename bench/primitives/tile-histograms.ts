@@ -43,7 +43,7 @@ const inner = await createWorkersBackend({ workers: Number(options.threads) });
 let fused = true;
 const backend = { ...inner, tileHistograms: (command: never) => fused && inner.tileHistograms!(command) };
 const context = new Context(backend);
-const words = context.column(encoded.words);
+const words = encoded.wordsOn(context);
 const tiles = { start: context.column(encoded.start), first: context.column(encoded.first) };
 const onDevice = {
   offsets: context.column(parts.offsets),

@@ -23,6 +23,7 @@ import { walk } from '../kernels/rows/walk.ts';
 import { scan } from '../kernels/scan/scan.ts';
 import { sort } from '../kernels/sort/sort.ts';
 import { decodeTiles, takesDecoding } from '../kernels/tiles/decode-tiles.ts';
+import { takesTileHistograms, tileHistograms } from '../kernels/tiles/tile-histograms.ts';
 import type { Engine } from '../launches/engine.ts';
 import { CHUNK_BYTES, type DispatchRecorder, type ParameterSlot } from '../launches/recorder.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -137,8 +138,9 @@ function run(engine: Engine, given: KernelCommand): void {
       decodeTiles(engine, given.command);
       break;
     case 'tileHistograms':
-      // Tiles are decoded and counted by several commands, which need temporary memory.
-      throw new Unplayable();
+      // Tiles of other shapes are decoded and counted by several commands, which need temporary memory.
+      if (!takesTileHistograms(engine, given.command)) throw new Unplayable();
+      tileHistograms(engine, given.command);
   }
 }
 

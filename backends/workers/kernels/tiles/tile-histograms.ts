@@ -100,11 +100,14 @@ export function launchTileHistograms(launcher: Launcher, command: TileHistograms
     const count = capacityOf(length);
     return [addresses.of({ buffer, word: offset }, count), count];
   };
-  const own = [target, bins, histograms, 0, 0, first, stride, tables, rowTables, rowBytes, 4 * counters];
-  own.push(memory, bytes, Number(chunks < workers));
-  for (const array of [words, masks]) own.push(...placed(array));
-  own.push(...(hidden === undefined ? [0, 0] : placed(hidden.bits)), hidden?.pitch ?? 0, hidden?.bin ?? 0);
-  own.push(...unpackTable());
+  const own = [
+    ...[target, bins, histograms, 0, 0, first, stride, tables, rowTables, rowBytes, 4 * counters],
+    ...[memory, bytes, Number(chunks < workers)],
+    ...placed(words),
+    ...placed(masks),
+    ...(hidden === undefined ? [0, 0, 0, 0] : [...placed(hidden.bits), hidden.pitch, hidden.bin]),
+    ...unpackTable(),
+  ];
   const phases: Phase[] = [overTables(clear, counters * tables), { run: count, length, chunkSize, minimum: 0 }];
   if (tables > 1) phases.push(overTables(merge, counters));
   return { words: argumentWords(shape, layout, addresses, length, chunkSize, own), phases };
