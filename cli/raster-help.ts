@@ -23,7 +23,8 @@ export const ENCODE_HELP: string = `quadrille raster encode FILE… -o FILE.qbp|
 
 Packs GeoTIFFs. Cells are kept bit for bit, and so are the placement, the coordinate system, nodata value, scale, offset and
 masks of the file, of its side file (FILE.aux.xml, FILE.msk) and of a world file. Cells are u8, i8, u16, i16, u32, i32 or f32.
-Rotated rasters, and those without a placement, are refused.
+Rasters without a placement are refused. Those whose cells are rotated, sheared or mirrored are kept as they are; zonal refuses
+them, until gdalwarp makes them upright.
 
 Several files need a folder that exists; each packed raster has the name of its file. Either all of them are written or none.
 

@@ -1,14 +1,14 @@
-import type { Window } from '../algorithms/geometry/raster.ts';
+import type { Sample, Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { aFunction, aRecord, aSignal, aText, aWhole, optional, someOptions } from '../primitives/kinds.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { type GeoTiffRaster, type TiffExtras, writeTiff } from './geotiff-writer.ts';
-import { openPackedRaster } from './packed-raster.ts';
 import type { BandMetadata, PackedMetadata } from './packed-rasters/metadata.ts';
-import { openPackedFile, type PackedRasterSource } from './packed-rasters/reader.ts';
+import { openPackedCells, openPackedFile, type PackedCells } from './packed-rasters/reader.ts';
 import { checkWindow } from './tiff/check-window.ts';
 import type { Field } from './tiff/directory-writer.ts';
+import type { GeoTransform } from './tiff/georeference.ts';
 import { fieldsOf, isPixelPoint, keptOf, movedBy } from './tiff/kept-tags.ts';
 import { scalingMetadata } from './tiff/metadata.ts';
 import { UsageError } from './usage-error.ts';
@@ -48,8 +48,8 @@ const ARGUMENTS = {
 
 /**
  * Decodes a packed raster, or a part of it, to a GeoTIFF that has the same cells bit for bit, the same georeference,
- * coordinate system, nodata value, scale, offset and mask. The GeoTIFF is in tiles of 256 × 256 cells, compressed by
- * deflate with a predictor. It appears when it is complete, or not at all.
+ * coordinate system, nodata value, scale, offset and mask. Cells may be rotated, sheared or mirrored. The GeoTIFF is in
+ * tiles of 256 × 256 cells, compressed by deflate with a predictor. It appears when it is complete, or not at all.
  *
  * A coordinate system that a side file gave to the original, and that has no EPSG code, cannot be written:
  * `raster/crs-unwritten` notes it.
@@ -72,16 +72,17 @@ export async function decodePackedRaster(
 ): Promise<DecodedRaster> {
   requireArguments('decodePackedRaster', { input, output, options }, ARGUMENTS);
   const source = await openFileBytes(input);
-  const bands: PackedRasterSource[] = [];
   try {
-    const { layout, metadata } = await openPackedFile(source);
+    const file = await openPackedFile(source);
+    const { layout, metadata } = file;
     const numbers = options.band === undefined ? metadata.bands.map((_, at) => at + 1) : [options.band];
-    for (const band of numbers) bands.push(await openPackedRaster(input, { band, raw: true }));
+    const bands: PackedCells[] = [];
+    for (const band of numbers) bands.push(await openPackedCells(file, { band, raw: true }));
     const window = options.window ?? { column: 0, row: 0, columns: layout.width, rows: layout.height };
     checkWindow(window, layout, input);
     const ofBands = numbers.map((band) => metadata.bands[band - 1]!);
     const notes: Note[] = [];
-    const raster = rasterOf(bands, ofBands, metadata, window, input, notes);
+    const raster = rasterOf(layout.sample, ofBands, metadata, window, input, notes);
     const extras = {
       fields: fieldsOfPart(metadata, ofBands, window, options.band === undefined),
       mask: maskOf(bands, ofBands, window),
@@ -91,7 +92,6 @@ export async function decodePackedRaster(
     return { width: window.columns, height: window.rows, bands: bands.length, notes };
   } finally {
     await source.close();
-    for (const band of bands) await band.close();
   }
 }
 
@@ -99,7 +99,7 @@ async function write(
   output: string,
   raster: GeoTiffRaster,
   extras: TiffExtras,
-  bands: readonly PackedRasterSource[],
+  bands: readonly PackedCells[],
   window: Window,
   { signal, onProgress }: DecodePackedOptions,
 ): Promise<void> {
@@ -124,14 +124,14 @@ function within(window: Window, { column, row, columns, rows }: Window): Window 
 const TILE = 256;
 
 function rasterOf(
-  bands: readonly PackedRasterSource[],
+  sample: Sample,
   ofBands: readonly BandMetadata[],
-  { tiff }: PackedMetadata,
+  { geoTransform, crs, ownCrs, geographic, tiff }: PackedMetadata,
   window: Window,
   file: string,
   notes: Note[],
 ): GeoTiffRaster {
-  const { sample, originX, originY, stepX, stepY, crs, ownCrs, geographic } = bands[0]!;
+  const [originX, stepX, , originY, , stepY] = movedTo(geoTransform, window);
   const keys = keptOf(tiff, 'geoKeyDirectory');
   const isWritable =
     keys !== undefined ||
@@ -142,9 +142,8 @@ function rasterOf(
     notes.push({ code: 'raster/crs-unwritten', message });
   }
   return {
-    ...{ width: window.columns, height: window.rows, bands: bands.length, sample, stepX, stepY },
-    originX: originX + window.column * stepX,
-    originY: originY + window.row * stepY,
+    ...{ width: window.columns, height: window.rows, bands: ofBands.length, sample },
+    ...{ originX, originY, stepX, stepY },
     crs: isWritable ? crs : undefined,
     geographic,
     nodata: commonNodata(ofBands, file),
@@ -170,16 +169,34 @@ function commonNodata(bands: readonly BandMetadata[], file: string): string | un
   );
 }
 
+/** The placement of the cells of a window. */
+function movedTo([x, a, b, y, d, e]: GeoTransform, { column, row }: Window): GeoTransform {
+  return [x + column * a + row * b, a, b, y + column * d + row * e, d, e];
+}
+
 /** The fields of the original GeoTIFF that hold for a part of it. */
 function fieldsOfPart(
-  { tiff = {} }: PackedMetadata,
+  { geoTransform, tiff = {} }: PackedMetadata,
   bands: readonly BandMetadata[],
   window: Window,
   hasAllBands: boolean,
 ): Field[] {
   const kept = fieldsOf(movedBy(tiff, window)).filter(({ tag }) => hasAllBands || !OF_ALL_BANDS.has(tag));
   const scaling = kept.some(({ tag }) => tag === 'gdalMetadata') ? undefined : scalingMetadata(bands);
-  return scaling === undefined ? kept : [...kept, { tag: 'gdalMetadata', type: 'ascii', text: scaling }];
+  const isPlaced = kept.some(({ tag }) => tag === 'modelTiepoint' || tag === 'modelTransformation');
+  return [
+    ...kept,
+    ...(isPlaced ? [] : turnedFields(movedTo(geoTransform, window), isPixelPoint(keptOf(tiff, 'geoKeyDirectory')))),
+    ...(scaling === undefined ? [] : [{ tag: 'gdalMetadata', type: 'ascii', text: scaling } as const]),
+  ];
+}
+
+/** The matrix that places cells which the writer of GeoTIFFs cannot: those that are turned, or mirrored. */
+function turnedFields([x, a, b, y, d, e]: GeoTransform, isPoint: boolean): Field[] {
+  if (b === 0 && d === 0 && a > 0) return [];
+  const shift = isPoint ? 0.5 : 0;
+  const values = [a, b, 0, x + shift * a + shift * b, d, e, 0, y + shift * d + shift * e, 0, 0, 0, 0, 0, 0, 0, 1];
+  return [{ tag: 'modelTransformation', type: 'double', values }];
 }
 
 const OF_ALL_BANDS: ReadonlySet<string> = new Set([
@@ -190,11 +207,7 @@ const OF_ALL_BANDS: ReadonlySet<string> = new Set([
 ]);
 
 /** The mask of the first band that has one, unless the GeoTIFF has the alpha band that gives it. */
-function maskOf(
-  bands: readonly PackedRasterSource[],
-  ofBands: readonly BandMetadata[],
-  window: Window,
-): TiffExtras['mask'] {
+function maskOf(bands: readonly PackedCells[], ofBands: readonly BandMetadata[], window: Window): TiffExtras['mask'] {
   const hasAlpha = bands.length > 1;
   const at = ofBands.findIndex(({ mask }) => mask === 'own' || (mask === 'alpha' && !hasAlpha));
   const read = bands[at]?.readMask;

@@ -1,4 +1,4 @@
-import type { RasterSource, Window } from '../algorithms/geometry/raster.ts';
+import type { RasterGrid, RasterSource, Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { FormatError } from '../primitives/errors.ts';
@@ -18,7 +18,7 @@ import {
 import { openFileBytes } from './file-bytes.ts';
 import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
-import { readGeoreference } from './tiff/georeference.ts';
+import { type Georeference, readGeoreference, uprightPlace } from './tiff/georeference.ts';
 import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
 import { type BandMask, findMasks } from './tiff/mask.ts';
 import { type ScalingTexts, scalingTexts, usedScaling } from './tiff/metadata.ts';
@@ -61,6 +61,9 @@ export interface GeoTiffOptions {
    */
   readonly startThreads?: boolean | undefined;
 }
+
+/** Cells of a band of a raster, wherever they are. */
+export type GeoTiffCells = Omit<GeoTiffSource, keyof RasterGrid> & Pick<RasterGrid, 'width' | 'height'>;
 
 /** One band of a GeoTIFF, with notes on what was ignored or unusual in the file. */
 export interface GeoTiffSource extends RasterSource {
@@ -109,9 +112,26 @@ export interface GeoTiffSource extends RasterSource {
  */
 export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
   requireArguments('openGeoTiff', { input, options }, ARGUMENTS);
+  return openPlaced(input, options, ({ geoTransform, ...crs }, file) => ({
+    ...uprightPlace(geoTransform, file),
+    ...crs,
+  }));
+}
+
+/** Opens a band as {@link openGeoTiff} does. Its cells may be rotated, sheared or mirrored. */
+export async function openTurnedGeoTiff(path: string, options: GeoTiffOptions): Promise<GeoTiffCells & Georeference> {
+  return openPlaced(path, options, (place) => place);
+}
+
+/** Opens a band. `placeOf` makes of its placement what is told of it, or refuses it. */
+async function openPlaced<P>(
+  input: string | Uint8Array,
+  options: GeoTiffOptions,
+  placeOf: (place: Georeference, file: string) => P,
+): Promise<GeoTiffCells & P> {
   const source = typeof input === 'string' ? await openFileBytes(input) : bytesInMemory(input);
   try {
-    return await openBand(source, options, typeof input === 'string' ? input : undefined);
+    return await openBand(source, options, typeof input === 'string' ? input : undefined, placeOf);
   } catch (error) {
     await source.close();
     throw error;
@@ -132,7 +152,12 @@ const ARGUMENTS = {
   }),
 };
 
-async function openBand(source: ByteSource, options: GeoTiffOptions, path: string | undefined): Promise<GeoTiffSource> {
+async function openBand<P>(
+  source: ByteSource,
+  options: GeoTiffOptions,
+  path: string | undefined,
+  placeOf: (place: Georeference, file: string) => P,
+): Promise<GeoTiffCells & P> {
   const { file } = source;
   const notes: Note[] = [];
   const directory = await readDirectory(source);
@@ -142,9 +167,10 @@ async function openBand(source: ByteSource, options: GeoTiffOptions, path: strin
     checkBlockSize(of, options.maxBlockBytes ?? 512 * 2 ** 20, name);
   checkBlocks(layout, file);
   const beside = await readSideFile(path, band, notes);
-  const place = await readGeoreference(directory, file, path, beside, notes);
+  const stated = await readGeoreference(directory, file, path, beside, notes);
+  const place = placeOf(stated, file);
   const inFile = { nodata: await directory.text('gdalNodata'), ...(await scalingInFile(directory, band)) };
-  const srs = beside.srs === undefined ? undefined : (place.crs ?? place.ownCrs ?? 'unknown');
+  const srs = beside.srs === undefined ? undefined : (stated.crs ?? stated.ownCrs ?? 'unknown');
   const taken = { ...beside, srs, nodata: options.nodata === undefined ? beside.nodata : undefined };
   noteSideFile(taken, { ...inFile, ...(await placesInTags(directory)) }, path!, notes);
   const nodataText = beside.nodata ?? inFile.nodata;

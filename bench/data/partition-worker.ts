@@ -120,7 +120,7 @@ async function writePacked(partition: Partition, cells: BandCells, path: string)
       await writer.flush();
     }
     const { originX, originY, stepX, stepY, crs, geographic } = partition;
-    const geoTransform = [originX, stepX, 0, originY, 0, stepY];
+    const geoTransform = [originX, stepX, 0, originY, 0, stepY] as const;
     const bytes = await writer.end({ geoTransform, crs, geographic, bands: [{ nodata: String(NODATA) }] });
     return { bytes, sha256: hash.digest('hex') };
   } finally {

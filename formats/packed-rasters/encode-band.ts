@@ -7,6 +7,12 @@ import type { PackedLayout } from './layout.ts';
 import { type PackedCodec, type TileCells, tileEncoder } from './tile-encoder.ts';
 import type { PackedWriter } from './writer.ts';
 
+/** The cells of a band, wherever they are. */
+export type EncodableCells = Pick<
+  RasterSource,
+  'width' | 'height' | 'sample' | 'blockRows' | 'read' | 'readMask' | 'reuse'
+>;
+
 /** How a band is encoded. */
 export interface EncodeBandOptions {
   /** Maximum bytes of the cells that are held. */
@@ -24,7 +30,7 @@ const CELLS_FOR_TREES = 2 ** 21;
 
 /** Encodes a band tile by tile. The next window is read while one is encoded. */
 export async function encodeBand(
-  raster: RasterSource,
+  raster: EncodableCells,
   layout: PackedLayout,
   nodataBits: number | undefined,
   writer: PackedWriter,
@@ -67,7 +73,7 @@ export async function encodeBand(
 }
 
 async function readCells(
-  raster: RasterSource,
+  raster: EncodableCells,
   window: Window,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly cells: Cells; readonly mask: Uint8Array | undefined }> {
@@ -82,7 +88,7 @@ const AMPLE_BYTES = 2 ** 26;
  * Cuts a raster into windows of whole tiles, in the order of tiles: several rows of tiles that end where blocks of the
  * raster end, or one row of tiles, or a part of one.
  */
-function* windowsOf(raster: RasterSource, layout: PackedLayout, memoryBytes: number): Generator<Window> {
+function* windowsOf(raster: EncodableCells, layout: PackedLayout, memoryBytes: number): Generator<Window> {
   const { width, height, tileColumns, tileRows, sample } = layout;
   // Two windows are held, of cells and of their masks.
   const cells = Math.min(AMPLE_BYTES, memoryBytes / 2) / (SAMPLE_BYTES[sample] + 1);

@@ -1,5 +1,6 @@
 import type { Sample } from '../../algorithms/geometry/raster.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
+import type { GeoTransform } from '../tiff/georeference.ts';
 import { crc32c } from './crc32c.ts';
 import type { Footer } from './directory.ts';
 import { damaged, type PackedLayout } from './layout.ts';
@@ -15,11 +16,7 @@ export interface BandMetadata {
 
 /** What the metadata of a packed raster state, as JSON. */
 export interface PackedMetadata {
-  /**
-   * Six numbers, as in GDAL: x is `[0] + column · [1] + row · [2]`, y is `[3] + column · [4] + row · [5]`, of the outer
-   * corner of a cell.
-   */
-  readonly geoTransform: readonly number[];
+  readonly geoTransform: GeoTransform;
   /** `EPSG:n`, if the coordinate system has a code. */
   readonly crs?: string | undefined;
   /** A description of a coordinate system without a code. */

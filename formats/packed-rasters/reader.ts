@@ -1,16 +1,17 @@
 import {
   type BlockCells,
   type Cells,
+  type RasterGrid,
   type RasterSource,
   SAMPLE_BYTES,
   type Window,
 } from '../../algorithms/geometry/raster.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
 import type { Context } from '../../primitives/index.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 import { checkWindow } from '../tiff/check-window.ts';
 import { crsNote } from '../tiff/crs-keys.ts';
+import { uprightPlace } from '../tiff/georeference.ts';
 import { usedScaling } from '../tiff/metadata.ts';
 import { readNodata } from '../tiff/nodata.ts';
 import { cellsOver } from '../tiff/samples.ts';
@@ -59,15 +60,28 @@ export async function openPackedFile(source: ByteSource): Promise<PackedFile> {
   return { source, layout, metadata, footer, entries: (band) => readEntries(source, layout, footer, band) };
 }
 
+/** Cells of a band of a packed raster, wherever they are. */
+export type PackedCells = Omit<PackedRasterSource, keyof RasterGrid> & Pick<RasterGrid, 'width' | 'height'>;
+
 /** Opens a band of a packed raster, whose bytes come from any source. Closing it closes the source. */
 export async function openPackedBand(source: ByteSource, options: PackedBandOptions = {}): Promise<PackedRasterSource> {
-  const { layout, metadata, entries } = await openPackedFile(source);
+  const packed = await openPackedFile(source);
+  const { geoTransform, crs, ownCrs, geographic } = packed.metadata;
+  checkBand(options.band ?? 1, packed.layout.bands, source.file);
+  const place = uprightPlace(geoTransform, source.file, 'Decode it, and warp it to an upright grid with gdalwarp.');
+  return { ...(await openPackedCells(packed, options)), ...place, crs, ownCrs, geographic };
+}
+
+/** Opens the cells of a band, which may be rotated, sheared or mirrored. */
+export async function openPackedCells(
+  { source, layout, metadata, entries }: PackedFile,
+  options: PackedBandOptions = {},
+): Promise<PackedCells> {
   const band = options.band ?? 1;
   checkBand(band, layout.bands, source.file);
   const { file } = source;
   const stated = metadata.bands[band - 1]!;
   const notes: Note[] = [];
-  const place = placeOf(metadata, file);
   if (metadata.crs === undefined) notes.push(crsNote(metadata.ownCrs));
   const { sample } = layout;
   const own = readNodata(stated.nodata, sample, options.nodata === undefined ? notes : []);
@@ -90,7 +104,6 @@ export async function openPackedBand(source: ByteSource, options: PackedBandOpti
   return {
     width: layout.width,
     height: layout.height,
-    ...place,
     file,
     sample,
     nodata,
@@ -125,26 +138,6 @@ function checkBand(band: number, bands: number, file: string): void {
     remedy: 'Choose a band that is there.',
     place: { file },
   });
-}
-
-function placeOf({ geoTransform, crs, ownCrs, geographic }: PackedMetadata, file: string) {
-  const [originX, stepX, columnTurn, originY, rowTurn, stepY] = geoTransform as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  if (columnTurn !== 0 || rowTurn !== 0 || !(stepX > 0) || stepY === 0) {
-    throw new FormatError('format/unsupported-geotransform', 'The placement of the raster is rotated or mirrored.', {
-      expected: 'upright cells, columns from west to east',
-      got: geoTransform.join(', '),
-      remedy: 'Decode it, and warp it to an upright grid with gdalwarp.',
-      place: { file },
-    });
-  }
-  return { originX, originY, stepX, stepY, crs, ownCrs, geographic };
 }
 
 function maskedNodata(file: string, nodata: string | undefined): UsageError {

@@ -1,6 +1,7 @@
 import { PIXEL_IS_POINT, RASTER_TYPE } from './crs-keys.ts';
 import { TAG, type TagName, type TiffDirectory } from './directory.ts';
 import type { Field } from './directory-writer.ts';
+import { tiedPlacement } from './georeference.ts';
 import type { SideFile } from './side-file.ts';
 
 /** Tags of a GeoTIFF by their numbers, with their values. */
@@ -39,7 +40,8 @@ export async function keepTags(directory: TiffDirectory, side: SideFile, hasAllB
     const text = directory.count(name) > MAX_TEXT ? undefined : await directory.text(name, MAX_TEXT);
     if (text !== undefined && isAscii(text)) kept[TAG[name]] = text;
   };
-  if (side.geoTransform === undefined) await keepNumbers(PLACE);
+  // Without them, or with tie points alone, a world file states the placement.
+  if (side.geoTransform === undefined && (await tiedPlacement(directory, [])) !== undefined) await keepNumbers(PLACE);
   if (side.srs === undefined) {
     await keepNumbers(KEYS);
     await keepText('geoAsciiParams');
