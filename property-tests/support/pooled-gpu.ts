@@ -1,4 +1,5 @@
 import { openTestGpu } from '../../backends/webgpu-node/node-gpu.ts';
+import { withStaleWorkgroupMemory } from './stale-workgroup-memory.ts';
 
 /** Maximum number of idle devices. Further idle devices are destroyed. */
 const MAX_IDLE = 3;
@@ -38,7 +39,7 @@ let gpu: Promise<GPU> | undefined;
  * Opens the `GPU` on which tests run. When a user destroys a device, the next user gets this device with all pipelines
  * that were compiled on it, because a software GPU takes a tenth of a second to compile a kernel. Nothing else remains
  * of the previous user: buffers are destroyed, and error scopes are closed. A device that was lost or reported an error
- * is not reused.
+ * is not reused. Kernels find arbitrary words in workgroup memory.
  *
  * Tests of device loss and of device calls open their own devices with `openTestGpu`.
  */
@@ -113,6 +114,8 @@ function lend(pooled: PooledDevice): GPUDevice {
   );
   return replacing(device, {
     ...reusable,
+    createShaderModule: (descriptor: GPUShaderModuleDescriptor) =>
+      reuse(pooled, 'createShaderModule', { ...descriptor, code: withStaleWorkgroupMemory(descriptor.code) }),
     lost: Promise.race([device.lost, destroyed]),
     addEventListener: (_: 'uncapturederror', listener: (event: GPUUncapturedErrorEvent) => void) => {
       pooled.onError = listener;
