@@ -1,18 +1,22 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
+import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { openRaster } from '../../formats/open-raster.ts';
 import { Context } from '../../primitives/context.ts';
 import { smallestOf } from '../../primitives/extremes.ts';
-import { array, decodeTiles, fn, tileHistograms, u32 } from '../../primitives/index.ts';
+import { array, type Backend, decodeTiles, fn, tileHistograms, u32 } from '../../primitives/index.ts';
+import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 
 /**
- * Times `tileHistograms` on the first rows of a packed raster of i16, by processor time, in turns with its two steps
- * (`decodeTiles` and `rankHistogram`), with `decodeTiles` alone, and with a plain JavaScript loop that counts decoded
- * cells. Zones are a grid of squares of `--side` cells whose edges wind. All must give the same counts.
+ * Times `tileHistograms` on the first rows of a packed raster of i16, beside its two steps (`decodeTiles` and
+ * `rankHistogram`), `decodeTiles` alone, and a plain JavaScript loop that counts decoded cells. On workers by processor
+ * time, in turns, on `--threads` threads; on WebGPU by the device's own clock. Zones are a grid of squares of `--side`
+ * cells whose edges wind. All must give the same counts.
  *
  * node --import tsx bench/primitives/tile-histograms.ts --file FILE.qbp [--rows 4096] [--bins 5000] [--side 1000]
- *   [--rounds 9] [--threads 1]
+ *   [--rounds 9] [--backend workers|webgpu] [--threads 1] [--adapter hardware|software]
  */
 const { values: options } = parseArgs({
   options: {
@@ -21,7 +25,9 @@ const { values: options } = parseArgs({
     bins: { type: 'string', default: '5000' },
     side: { type: 'string', default: '1000' },
     rounds: { type: 'string', default: '9' },
+    backend: { type: 'string', default: 'workers' },
     threads: { type: 'string', default: '1' },
+    adapter: { type: 'string', default: 'hardware' },
   },
 });
 if (options.file === undefined) throw new Error('--file is missing');
@@ -39,9 +45,12 @@ const histograms = zonesAcross * (Math.ceil(window.rows / side) + 2);
 const parts = partsOfZones();
 const table = Uint16Array.from({ length: 65536 }, (_, cell) => binOfCell((cell << 16) >> 16));
 
-const inner = await createWorkersBackend({ workers: Number(options.threads) });
+const gpu = options.backend === 'webgpu' ? await openGpu() : undefined;
+const inner: Backend = gpu ?? (await createWorkersBackend({ workers: Number(options.threads) }));
 let fused = true;
-const backend = { ...inner, tileHistograms: (command: never) => fused && inner.tileHistograms!(command) };
+const backend: Backend = Object.create(inner, {
+  tileHistograms: { value: (command: never) => fused && inner.tileHistograms!(command) },
+});
 const context = new Context(backend);
 const words = encoded.wordsOn(context);
 const tiles = { start: context.column(encoded.start), first: context.column(encoded.first) };
@@ -67,34 +76,48 @@ for (const inOne of [true, false]) {
   if (found.some((counted, k) => counted !== expected[k])) throw new Error('The counts are wrong.');
 }
 const cells = expected.reduce((sum, counted) => sum + counted, 0);
-console.log(`${cpus()[0]!.model}, ${options.threads} threads, Node ${process.version}`);
+console.log(gpu === undefined ? `${cpus()[0]!.model}, ${options.threads} threads` : gpu.info.description);
 console.log(`${window.columns} × ${window.rows} cells, ${cells} counted, ${histograms} zones, ${bins} bins\n`);
+const jobs = { 'in one': () => count(true), 'two steps': () => count(false), 'decodeTiles alone': decode };
+await (gpu === undefined ? timeOnWorkers() : timeOnDevice(gpu));
+await context.close();
 
-const jobs = {
-  'in one': () => count(true),
-  'two steps': () => count(false),
-  'decodeTiles alone': decode,
-  'counting by a loop': () => void countByHand(),
-};
-const times = new Map(Object.keys(jobs).map((name): [string, number[]] => [name, []]));
-for (let round = -3; round < Number(options.rounds); round++) {
-  for (const [name, run] of Object.entries(jobs)) {
-    const before = process.cpuUsage();
-    const result = run();
-    await context.backend.sync();
-    const { user, system } = process.cpuUsage(before);
-    if (result !== undefined) context.dispose(result);
-    if (round >= 0) times.get(name)!.push((1000 * (user + system)) / cells);
+async function openGpu() {
+  const adapter = options.adapter === 'software' ? 'software' : 'hardware';
+  return createWebGpuBackend({
+    gpu: await openNodeGpu(adapter),
+    adapter,
+    tuning: { commandsPerSubmission: 2 ** 20 },
+  });
+}
+
+async function timeOnWorkers(): Promise<void> {
+  const all = { ...jobs, 'counting by a loop': () => void countByHand() };
+  const times = new Map(Object.keys(all).map((name): [string, number[]] => [name, []]));
+  for (let round = -3; round < Number(options.rounds); round++) {
+    for (const [name, run] of Object.entries(all)) {
+      const before = process.cpuUsage();
+      const result = run();
+      await context.backend.sync();
+      const { user, system } = process.cpuUsage(before);
+      if (result !== undefined) context.dispose(result);
+      if (round >= 0) times.get(name)!.push((1000 * (user + system)) / cells);
+    }
+  }
+  for (const [name, each] of times) {
+    const median = each.sort((a, b) => a - b)[each.length >> 1]!.toFixed(2);
+    console.log(`${name.padEnd(20)} ${median} ns of processor time a cell (best ${smallestOf(each).toFixed(2)})`);
   }
 }
-for (const [name, all] of times) {
-  const sorted = all.sort((a, b) => a - b);
-  const median = sorted[sorted.length >> 1]!;
-  console.log(
-    `${name.padEnd(20)} ${median.toFixed(2)} ns of processor time a cell (best ${smallestOf(all).toFixed(2)})`,
-  );
+
+async function timeOnDevice(gpu: Awaited<ReturnType<typeof openGpu>>): Promise<void> {
+  const heat = (): void => reduceAgain(context, words, options.adapter === 'software' ? 1 : 4000);
+  for (const [name, run] of Object.entries(jobs)) {
+    const { total } = await timePipeline(gpu, heat, 'reduce', () => context.dispose(run()), Number(options.rounds));
+    const rate = (cells / total.median / 1e6).toFixed(1);
+    console.log(`${name.padEnd(20)} ${showSpread(total)}, ${rate} G cells a second`);
+  }
 }
-await context.close();
 
 function binOfCell(value: number): number {
   return value < 0 ? bins : Math.min(bins, Math.floor((value * bins) / 5000));

@@ -69,6 +69,8 @@ export function tileHistograms(engine: Engine, command: TileHistogramsCommand): 
 ${emitDecoder(shape, encoded)}
 var<workgroup> near: array<atomic<u32>, ${counters}>;
 var<workgroup> covered: atomic<u32>;
+// One more than the last part of which a cell was counted.
+var<workgroup> counted: atomic<u32>;
 var<workgroup> parts: vec2<u32>;
 ${emitFourBits('mask', masked)}
 ${covered === undefined ? '' : emitFourBits('hidden', covered)}
@@ -100,19 +102,20 @@ ${lines(DOWN, (r) => `    cells |= mask_bits(part.r1 + (strip * ${DOWN}u + ${r}u
   }
   ${covered === undefined ? '' : 'let lacking = countOneBits(cells & hides); if (lacking > 0u) { atomicAdd(&covered, lacking); }'}
   cells &= ~hides;
+  if (cells != 0u) { atomicMax(&counted, p + 1u); }
 ${lines(DOWN, (r) =>
   [...'xyzw']
     .map((leaf, k) => `  if ((cells & ${2 ** (4 * r + k)}u) != 0u) { count(c${r}.${leaf}, base, part.r0); }`)
     .join('\n'),
 )}
   workgroupBarrier();
-  for (var k = t; k < ${counters}u; k += ${shape.threads}u) {
+  if (atomicLoad(&counted) == p + 1u) { for (var k = t; k < ${counters}u; k += ${shape.threads}u) {
     let found = atomicLoad(&near[k]);
     if (found > 0u) {
       atomicStore(&near[k], 0u);
       add(b_entry(0u, (k + base) & ${kept}), part.r0, found);
     }
-  }
+  } }
   ${covered === undefined ? '' : `if (t == 0u) { let found = atomicExchange(&covered, 0u); if (found > 0u) { add(${covered.bin}, part.r0, found); } }`}
   workgroupBarrier();
 }`,

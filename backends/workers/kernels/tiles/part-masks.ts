@@ -2,7 +2,7 @@ import type { Code } from '../../wasm/wasm-code.ts';
 import { I32 } from '../../wasm/wasm-encoder.ts';
 import { choose, type Int32, i32, load } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local } from '../../wasm/wasm-locals.ts';
-import { doWhile, store } from '../../wasm/wasm-statements.ts';
+import { doWhile, store, when } from '../../wasm/wasm-statements.ts';
 import type { TileShape } from './tile-decoder.ts';
 
 /** Words of bits, of which those past the end are 0. */
@@ -39,25 +39,25 @@ export function partMasks(
 ): PartMasks {
   const local = (): Int32Local => code.local(I32);
   const [first, end, cells, hidden] = [local(), local(), local(), local()];
-  const [row, at, hiddenRow, hiddenAt, to, rowEnd, bits, covered] = [
-    ...[local(), local(), local(), local()],
-    ...[local(), local(), local(), local()],
-  ] as [Int32Local, Int32Local, Int32Local, Int32Local, Int32Local, Int32Local, Int32Local, Int32Local];
+  const [row, at, hiddenRow, hiddenAt] = [local(), local(), local(), local()];
+  const [to, rowEnd, bits, covered] = [local(), local(), local(), local()];
   first.set(given.into);
   end.set(first.add((columns * rows) / 8));
   const wordAt = ({ address, count }: Bits, index: Int32): Int32 =>
     choose(index.ltU(count), load(address.add(index.shl(2))), i32(0));
 
   const takeWord = (): void => {
-    bits.set(wordAt(given.masks, at));
-    if (given.hidden !== undefined) {
-      covered.set(wordAt(given.hidden, hiddenAt).and(bits));
-      hidden.set(hidden.add(covered.popcount()));
-      bits.set(bits.xor(covered));
-      hiddenAt.set(hiddenAt.add(1));
-    }
-    cells.set(cells.add(bits.popcount()));
+    // Most words of a zone's rectangle of tiles have no cell of the zone.
+    when(code, bits.tee(wordAt(given.masks, at)), () => {
+      if (given.hidden !== undefined) {
+        covered.set(wordAt(given.hidden, hiddenAt).and(bits));
+        hidden.set(hidden.add(covered.popcount()));
+        bits.set(bits.xor(covered));
+      }
+      cells.set(cells.add(bits.popcount()));
+    });
     store(code, to, bits);
+    if (given.hidden !== undefined) hiddenAt.set(hiddenAt.add(1));
     at.set(at.add(1));
     to.set(to.add(4));
   };
