@@ -88,7 +88,7 @@ let own_parts = workgroupUniformLoad(&parts);
 if (own_parts.x >= own_parts.y) { return; }
 // Workgroup memory is not cleared. Decoding has a barrier.
 for (var k = t; k < ${counters}u; k += ${shape.threads}u) { atomicStore(&near[k], 0u); }
-if (t == 0u) { atomicStore(&covered, 0u); }
+if (t == 0u) { atomicStore(&covered, 0u); atomicStore(&counted, 0u); }
 ${emitCells(shape, encoded)}
 if (!fits) { ${lines(DOWN, (r) => `c${r} = vec4<u32>();`)} }
 let base = select(0u, place.r1, fits) - ${counters / 2}u;

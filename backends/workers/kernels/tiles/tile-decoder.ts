@@ -4,7 +4,7 @@ import { I32 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, load } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local } from '../../wasm/wasm-locals.ts';
 import { copyMemory, fillMemory, store, when } from '../../wasm/wasm-statements.ts';
-import { emitWidths } from './tile-widths.ts';
+import { emitWidths, LANES } from './tile-widths.ts';
 import { emitUnpack } from './unpack-block.ts';
 
 /** Bytes past the end of a tile that the vector loads of its last block may read. */
@@ -18,7 +18,8 @@ export type TileShape = Pick<DecodeTilesCommand, 'columns' | 'rows'>;
  */
 export function decoderBytes({ columns, rows }: TileShape): number {
   const cells = columns * rows;
-  return 16 * Math.ceil((4 * (columns + 2 * cells + cells / 32) + SLACK) / 16);
+  const widths = LANES * Math.ceil(cells / 32 / LANES);
+  return 16 * Math.ceil((4 * (columns + 2 * cells + widths) + SLACK) / 16);
 }
 
 /** Unpacks tiles in private memory. */
