@@ -181,21 +181,27 @@ function tableClassifier(
 ): Classifier {
   const { nodata, scaling } = band;
   const bits = sample === 'u8' || sample === 'i8' ? 8 : 16;
-  const signed = sample === 'i8' || sample === 'i16';
-  const numberOf = (raw: number): number => (signed && raw >= 2 ** (bits - 1) ? raw - 2 ** bits : raw);
-  const table = slots.count <= 2 ** 16 ? new Uint16Array(2 ** bits) : new Uint32Array(2 ** bits);
-  let nodataKey = ABSENT;
-  for (let raw = 0; raw < table.length; raw++) {
-    const stored = numberOf(raw);
-    if (stored === nodata) nodataKey = raw;
-    table[raw] = stored === nodata ? slots.nodata : slotOfNumber(scaledValue(scaling, stored), edges, slots);
+  const size = 2 ** bits;
+  const table = slots.count <= 2 ** 16 ? new Uint16Array(size) : new Uint32Array(size);
+  const least = sample === 'i8' || sample === 'i16' ? -size / 2 : 0;
+  // In this order, scaled values never decrease, so the edges are passed once.
+  const [first, step] = isReversed(scaling) ? [least + size - 1, -1] : [least, 1];
+  let [nodataKey, reached] = [ABSENT, 0];
+  for (let at = 0, stored = first; at < size; at++, stored += step) {
+    const raw = stored & (size - 1);
+    const value = scaledValue(scaling, stored);
+    while (reached < edges.length && edges[reached]! <= value) reached++;
+    table[raw] = slotReached(reached, edges, slots);
+    if (stored !== nodata) continue;
+    nodataKey = raw;
+    table[raw] = slots.nodata;
   }
   return {
     slots,
     parameters: { slotTable: array(u32), nodataKey: uniform(u32) },
     captures: { slotTable: context.column(table), nodataKey },
     slotOf: (raw, { slotTable }) => slotTable!.at(raw),
-    areInOneSlot: oneSlot(band, edges, slots),
+    areInOneSlot: oneSlot(band, (stored) => table[stored & (table.length - 1)]!),
     // Scaling turns integer samples into numbers or infinities, never into NaN. So only cells with the nodata value
     // lack data.
     isData: (raw, { nodataKey }) => raw.ne(nodataKey!),
@@ -209,25 +215,24 @@ function tableClassifier(
  */
 function slotOfNumber(value: number, edges: Float64Array, slots: Slots): number {
   if (Number.isNaN(value)) return slots.nodata;
-  if (value < edges[0]!) return slots.below;
-  if (value >= edges[edges.length - 1]!) return slots.above;
   let first = 0;
-  let last = edges.length - 1;
-  while (last - first > 1) {
+  let last = edges.length;
+  while (first < last) {
     const middle = (first + last) >> 1;
-    if (edges[middle]! <= value) first = middle;
+    if (edges[middle]! <= value) first = middle + 1;
     else last = middle;
   }
-  return first;
+  return slotReached(first, edges, slots);
+}
+
+/** The slot of a value that so many edges do not exceed. */
+function slotReached(reached: number, edges: Float64Array, slots: Slots): number {
+  if (reached === 0) return slots.below;
+  return reached === edges.length ? slots.above : reached - 1;
 }
 
 /** Makes {@link Classifier.areInOneSlot}. Slots never decrease as values grow, so those of the ends decide. */
-function oneSlot(
-  { sample, nodata, scaling }: ClassifiedBand,
-  edges: Float64Array,
-  slots: Slots,
-): Classifier['areInOneSlot'] {
-  const slotOf = (stored: number): number => slotOfNumber(scaledValue(scaling, stored), edges, slots);
+function oneSlot({ sample, nodata }: NodataBand, slotOf: (stored: number) => number): Classifier['areInOneSlot'] {
   return (smallest, largest) => {
     // Other values than the nodata value may lack data in a band of f32.
     const lacksNone = sample !== 'f32' && !(nodata !== undefined && smallest <= nodata && nodata <= largest);
@@ -268,7 +273,7 @@ function searchClassifier(
       const slot = select(u32(slots.nodata), inside, isData(raw, key, captured));
       return slots.near === slots.nodata ? slot : select(slot, u32(slots.near), isNear(raw, key, captured));
     },
-    areInOneSlot: oneSlot({ sample, nodata, scaling }, edges, slots),
+    areInOneSlot: oneSlot({ sample, nodata }, (stored) => slotOfNumber(scaledValue(scaling, stored), edges, slots)),
     isData: (raw, captured) => isData(raw, keyOf(raw), captured),
     isNear: (raw, captured) => (slots.near === slots.nodata ? bool(false) : isNear(raw, keyOf(raw), captured)),
     mayLackData: (head, { nodataHead, nodataHeadSpan, nodataHeadBits }) =>

@@ -213,8 +213,10 @@ export async function streamWindows(
     onCounted(loaded);
     return loaded.passedCells;
   };
+  // Threads share cores with the reading of windows, and memory costs time when it is first touched.
+  const lanes = context.backend.name === 'webgpu' ? 2 : 1;
   const run = pull(windows, { name: 'windows' }).pipe(
-    stage('read', read, { lanes: 2, ordered: true, capacity: 2 }),
+    stage('read', read, { lanes, ordered: true, capacity: 2 }),
     stage('histogram', count, {
       lanes: WINDOWS_UNDER_WAY,
       ordered: true,
