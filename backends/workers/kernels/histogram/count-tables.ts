@@ -25,7 +25,7 @@ export const RANKS = 4;
  */
 export const TABLES = 5;
 export const STRIDE = 6;
-export const TABLE_COUNT = 7;
+const TABLE_COUNT = 7;
 /**
  * Index of the first of two words that describe the workers' private memory for counting rows: the address of worker
  * 0's memory, and the number of bytes per worker.
@@ -37,7 +37,7 @@ export const TURN = 10;
 export const WORDS = 11;
 
 /** Number of table words per chunk in the phases that clear tables or add them up. */
-export const TABLE_CHUNK = 16384;
+const TABLE_CHUNK = 16384;
 
 /**
  * Estimated factor by which a shared table becomes cheaper if each worker first counts rows in private tables that it
