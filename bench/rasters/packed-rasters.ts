@@ -14,7 +14,7 @@ import { smallestOf } from '../../primitives/extremes.ts';
  * Times packed rasters on one thread, by processor time: encoding cells in memory, checksums and all; decoding them on
  * the host; and checksums alone. Prints the best and the median of some rounds.
  *
- * node --import tsx bench/zonal/packed-rasters.ts [--rounds 15] RASTER.tif…
+ * node --import tsx bench/rasters/packed-rasters.ts [--rounds 15] RASTER.tif…
  */
 const { values: options, positionals } = parseArgs({
   options: { rounds: { type: 'string', default: '15' } },
@@ -39,7 +39,7 @@ for (const file of positionals) {
   let packed: Uint8Array = new Uint8Array();
   const encode = async (): Promise<void> => {
     const parts: Uint8Array[] = [];
-    const writer = packedWriter(layout, async (bytes) => void parts.push(bytes));
+    const writer = packedWriter(layout, async (bytes) => void parts.push(Uint8Array.from(bytes)));
     await encodeBand(inMemory, layout, bits, writer, { memoryBytes: 2 ** 28 });
     await writer.end({
       geoTransform: [0, 1, 0, 0, 0, -1],

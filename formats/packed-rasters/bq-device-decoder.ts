@@ -1,7 +1,7 @@
 import { decodeBqTrees } from '../../algorithms/bq-tree/index.ts';
 import type { Context } from '../../primitives/index.ts';
 import { cellFormat, lengthsFault, placeSquare, squaresOf, WRONG_TREE } from './bq-squares.ts';
-import type { TileCoding } from './tile-encoder.ts';
+import type { TileCoding } from './tile-scan.ts';
 
 /** Decodes tiles of BQ-trees on a device: for each, the bits of its cells, or what is wrong with it. */
 export interface BqDeviceDecoder {

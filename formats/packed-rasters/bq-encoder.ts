@@ -3,7 +3,7 @@ import type { Context } from '../../primitives/index.ts';
 import { type Words, wordsOver } from '../tiff/samples.ts';
 import { cellFormat, type Squares, squaresOf } from './bq-squares.ts';
 import { sampleBits } from './layout.ts';
-import { cellGatherer, type TileCells, type TileCoding } from './tile-encoder.ts';
+import { type TileCells, type TileCoding, tileScanner } from './tile-scan.ts';
 
 /** Encodes tiles as BQ-trees on a device: for each tile the bytes of its cells, without the mask. */
 export type BqEncoder = (tiles: readonly TileCells[]) => Promise<Uint8Array[]>;
@@ -63,12 +63,10 @@ function payloadsOf(words: Uint32Array, lengths: Uint32Array, count: number): Ui
 
 /** Returns a function that copies the cells of a tile square by square to `target`, from index `at` on. */
 function squareFiller(coding: TileCoding, { side, across, count }: Squares) {
-  const { tileColumns, tileRows } = coding;
-  const plane = new Int32Array(tileColumns * tileRows);
-  const hidden = new Uint8Array(tileColumns * tileRows);
-  const gather = cellGatherer(coding, plane, hidden);
+  const { tileColumns } = coding;
+  const { scan, plane, hidden } = tileScanner(coding);
   return (cells: TileCells, target: Words, at: number): void => {
-    const seen = gather(cells);
+    const seen = scan(cells);
     const isFilled = seen.withoutData > 0 && !seen.isKept;
     let to = at;
     for (let square = 0; square < count; square++) {

@@ -5,7 +5,7 @@ import { nodataBits } from './metadata.ts';
 import { ORDER_FLIP, sortableBits } from './ordered.ts';
 import type { PackedFile } from './reader.ts';
 import type { DecodedTile } from './tile-decoder.ts';
-import type { TileCoding } from './tile-encoder.ts';
+import type { TileCoding } from './tile-scan.ts';
 import { packedTiles } from './tiles.ts';
 
 /** How the tiles of a band are decoded. */

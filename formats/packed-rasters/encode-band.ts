@@ -4,7 +4,8 @@ import { turn } from '../../primitives/turn.ts';
 import { wordsOver } from '../tiff/samples.ts';
 import { bqEncoder } from './bq-encoder.ts';
 import type { PackedLayout } from './layout.ts';
-import { type PackedCodec, type TileCells, tileEncoder } from './tile-encoder.ts';
+import { type PackedCodec, tileEncoder } from './tile-encoder.ts';
+import type { TileCells } from './tile-scan.ts';
 import type { PackedWriter } from './writer.ts';
 
 /** The cells of a band, wherever they are. */

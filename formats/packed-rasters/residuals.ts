@@ -4,52 +4,11 @@
  */
 
 /** Number of cells of a block, whose residuals all take the same number of bits. */
-const BLOCK = 32;
+export const BLOCK = 32;
 
 /** Number of blocks of a tile with `cells` cells. */
 export function blocksOf(cells: number): number {
   return Math.ceil(cells / BLOCK);
-}
-
-/**
- * Computes the residuals of a tile, zigzag-coded: 0, −1, 1, −2 … become 0, 1, 2, 3 ….
- *
- * @param plane - The bits of the cells, row by row.
- * @param bits - Bits of a cell. Differences wrap to them.
- * @param residuals - Takes the residuals, of which the first is 0. A last block is filled up with zeros.
- */
-export function computeResiduals(
-  plane: Int32Array,
-  columns: number,
-  rows: number,
-  bits: number,
-  residuals: Int32Array,
-): void {
-  const shift = 32 - bits;
-  residuals[0] = 0;
-  for (let at = 1; at < columns; at++) {
-    const difference = ((plane[at]! - plane[at - 1]!) << shift) >> shift;
-    residuals[at] = (difference << 1) ^ (difference >> 31);
-  }
-  for (let row = 1, at = columns; row < rows; row++) {
-    let before = 0;
-    for (const end = at + columns; at < end; at++) {
-      const fromAbove = (plane[at]! - plane[at - columns]!) | 0;
-      const difference = ((fromAbove - before) << shift) >> shift;
-      residuals[at] = (difference << 1) ^ (difference >> 31);
-      before = fromAbove;
-    }
-  }
-  residuals.fill(0, columns * rows, BLOCK * blocksOf(columns * rows));
-}
-
-/** Finds the bits of a residual, for each block. */
-export function findWidths(residuals: Int32Array, widths: Uint8Array): void {
-  for (let block = 0, at = 0; block < widths.length; block++) {
-    let all = 0;
-    for (const end = at + BLOCK; at < end; at++) all |= residuals[at]!;
-    widths[block] = 32 - Math.clz32(all);
-  }
 }
 
 /**

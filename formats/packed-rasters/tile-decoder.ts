@@ -5,7 +5,7 @@ import { sampleBits } from './layout.ts';
 import { decodeMask } from './masks.ts';
 import { floatBits } from './ordered.ts';
 import { blocksOf, decodeResiduals } from './residuals.ts';
-import type { TileCoding } from './tile-encoder.ts';
+import type { TileCoding } from './tile-scan.ts';
 import { unpackWidths } from './widths.ts';
 
 /** A decoded tile. Valid until the next one is decoded. */

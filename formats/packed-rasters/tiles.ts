@@ -7,7 +7,7 @@ import { crc32c } from './crc32c.ts';
 import { CODEC, type TileEntries } from './directory.ts';
 import { damaged, type PackedLayout } from './layout.ts';
 import { type DecodedTile, tileDecoder } from './tile-decoder.ts';
-import type { TileCoding } from './tile-encoder.ts';
+import type { TileCoding } from './tile-scan.ts';
 
 /** The tiles of a band. */
 export interface PackedTiles {

@@ -16,13 +16,16 @@ export interface PackedWriter {
 }
 
 /** Bytes that are passed on at once. */
-const CHUNK_BYTES = 2 ** 20;
+const CHUNK_BYTES = 2 ** 18;
 
-/** Starts a packed raster. `write` appends bytes to the file. The directory is held in memory until the end. */
+/**
+ * Starts a packed raster. `write` appends bytes to the file, and must not keep them: their memory is used again. The
+ * directory is held in memory until the end.
+ */
 export function packedWriter(layout: PackedLayout, write: (bytes: Uint8Array) => Promise<void>): PackedWriter {
   const { tiles } = tileGrid(layout);
   const entries = emptyEntries(tiles);
-  let pending = new Uint8Array(CHUNK_BYTES);
+  let pending = new Uint8Array(2 * CHUNK_BYTES);
   let [held, end, next] = [0, 0, 0];
   /** Appends bytes, and zeros up to a whole word. */
   const append = (bytes: Uint8Array): void => {
@@ -33,14 +36,13 @@ export function packedWriter(layout: PackedLayout, write: (bytes: Uint8Array) =>
       pending = larger;
     }
     pending.set(bytes, held);
+    pending.fill(0, held + bytes.length, held + size);
     held += size;
     end += size;
   };
   const pass = async (): Promise<void> => {
-    const bytes = pending.subarray(0, held);
-    pending = new Uint8Array(pending.length);
+    await write(pending.subarray(0, held));
     held = 0;
-    await write(bytes);
   };
   append(encodeHeader(layout));
   return {

@@ -27,7 +27,7 @@ const CELLS = [
 test('the example of the page has the bytes that the encoder writes, and the cells that the page states', async () => {
   const layout = { width: 6, height: 4, bands: 1, sample: 'i16', tileColumns: 8, tileRows: 4 } as const;
   const parts: Uint8Array[] = [];
-  const writer = packedWriter(layout, async (bytes) => void parts.push(bytes));
+  const writer = packedWriter(layout, async (bytes) => void parts.push(Uint8Array.from(bytes)));
   const cells = Int16Array.from(CELLS);
   await encodeBand(sourceOf(layout, cells, undefined), layout, nodataBits(-1, 'i16'), writer, { memoryBytes: 1 });
   await writer.end({

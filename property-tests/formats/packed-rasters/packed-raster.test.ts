@@ -90,13 +90,38 @@ describe('a packed raster', () => {
     }
   });
 
+  test('has zeros after payloads that do not end on a word, wherever it was passed on', async () => {
+    const layout: PackedLayout = {
+      ...{ width: 40, height: 8, bands: 1, sample: 'u32' },
+      ...{ tileColumns: 4, tileRows: 8 },
+    };
+    const parts: Uint8Array[] = [];
+    const writer = packedWriter(layout, async (bytes) => void parts.push(Uint8Array.from(bytes)));
+    const lengths = Array.from({ length: 10 }, (_, at) => 3 * 2 ** 16 + 1001 * at);
+    const entry = { ...{ codec: 1, mask: 0, maskBytes: 0 }, ...{ first: 0, minimum: 0, maximum: 0 } };
+    for (const length of lengths) {
+      writer.add({ ...entry, payload: new Uint8Array(length).fill(0xff) });
+      await writer.flush();
+    }
+    await writer.end({ geoTransform: [0, 1, 0, 0, 0, 1], geographic: false, bands: [{}] });
+    expect(parts.length).toBeGreaterThan(3);
+    const bytes = Buffer.concat(parts);
+    let at = 64;
+    for (const length of lengths) {
+      expect(bytes.subarray(at, at + length).every((byte) => byte === 0xff)).toBe(true);
+      const end = at + ((length + 3) & ~3);
+      expect([...bytes.subarray(at + length, end)]).toEqual(Array(end - at - length).fill(0));
+      at = end;
+    }
+  });
+
   test('has entries that are read piece by piece, and bands that begin inside a piece', async () => {
     const layout: PackedLayout = {
       ...{ width: 400, height: 960, bands: 3, sample: 'u32' },
       ...{ tileColumns: 4, tileRows: 8 },
     };
     const parts: Uint8Array[] = [];
-    const writer = packedWriter(layout, async (bytes) => void parts.push(bytes));
+    const writer = packedWriter(layout, async (bytes) => void parts.push(Uint8Array.from(bytes)));
     const tiles = 12_000;
     const payloadOf = (at: number): Uint8Array => new Uint8Array(at % 7).fill(at);
     const tileOf = (at: number) => ({
