@@ -4,7 +4,7 @@ import { openTurnedGeoTiff } from '../../formats/geotiff.ts';
 import { writeTiff } from '../../formats/geotiff-writer.ts';
 import type { Field } from '../../formats/tiff/directory-writer.ts';
 import type { GeoTransform } from '../../formats/tiff/georeference.ts';
-import { caseCount } from '../cases.ts';
+import { costlyCaseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 
@@ -63,7 +63,7 @@ async function placeOf(name: string): Promise<GeoTransform> {
 }
 
 describe('quadrille raster', () => {
-  test.prop([transforms, ways, fc.boolean(), fc.nat(WIDTH - 1), fc.nat(HEIGHT - 1)], { numRuns: caseCount(60) })(
+  test.prop([transforms, ways, fc.boolean(), fc.nat(WIDTH - 1), fc.nat(HEIGHT - 1)], { numRuns: costlyCaseCount(60) })(
     'keeps cells that are rotated, sheared or mirrored as they are',
     async (stated, way, isPoint, column, row) => {
       await writeTurned(stated, way, isPoint);
@@ -84,7 +84,7 @@ describe('quadrille raster', () => {
   );
 
   test.prop([fc.tuple(...Array.from({ length: 6 }, () => fc.double({ noNaN: true, noDefaultInfinity: true })))], {
-    numRuns: caseCount(20),
+    numRuns: costlyCaseCount(20),
   })('keeps the matrix of a GeoTIFF to the bit', async (numbers) => {
     const matrix = numbers.map((number) => (number === 0 ? 1 : number)) as unknown as GeoTransform;
     await writeTurned(matrix, 'matrix', false);
