@@ -38,10 +38,17 @@ export type CountingWay = 'encoded' | 'tiles' | 'pairs';
  * time and half the memory, also where twenty zones share a tile.
  */
 export function countingWay(job: Wanted, raster: RasterSource, plan: WindowPlan, counters: number): CountingWay {
-  const { blockColumns, blockRows } = raster;
-  const areTilesOfFile = blockColumns === plan.tile && blockRows === plan.tile && readsEncoded(raster, plan);
-  if (areTilesOfFile && wantsBinsOnly(job)) return 'encoded';
+  if (mayCountEncoded(job, raster, plan.tile) && readsEncoded(raster, plan)) return 'encoded';
   return countsTiles(plan, counters) ? 'tiles' : 'pairs';
+}
+
+/** Whether windows of whole tiles of the file can be counted as they are encoded. */
+export function mayCountEncoded(
+  job: Wanted,
+  { readEncoded, blockColumns, blockRows }: RasterSource,
+  tile: number,
+): boolean {
+  return readEncoded !== undefined && blockColumns === tile && blockRows === tile && wantsBinsOnly(job);
 }
 
 /**

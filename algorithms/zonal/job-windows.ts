@@ -7,6 +7,12 @@ import { planWindow, type WindowPlan, type WindowSize, windowsOf, type ZoneBoxes
 const WINDOW_CELLS = 2 ** 24;
 
 /**
+ * Maximum number of cells per window whose cells are neither stored nor summed. Each window costs the host some
+ * milliseconds.
+ */
+const ENCODED_CELLS = 2 ** 26;
+
+/**
  * Maximum number of bytes of a window's cells. Large windows save work on the host, but several are in memory at the
  * same time.
  */
@@ -27,6 +33,8 @@ export interface WindowLimits {
   readonly memoryBytes: number;
   /** Number of bytes of device memory for counting a window with this plan. */
   bytesOf(plan: WindowPlan): number;
+  /** Whether cells of a window are neither stored nor summed. Undefined if all are. */
+  isEncoded?: ((plan: WindowPlan) => boolean) | undefined;
 }
 
 /**
@@ -53,8 +61,8 @@ export function* jobWindows(
   limits: WindowLimits,
 ): Generator<PlannedWindow> {
   let passedCells = 0;
-  for (const window of cutWindows(raster, limits.tile)) {
-    for (const plan of fitWindow(window, boxes, zones, limits)) {
+  for (const window of cutWindows(raster, limits)) {
+    for (const plan of fitWindow(raster, window, boxes, zones, limits)) {
       passedCells += plan.window.rows * plan.window.columns;
       if (plan.zones.length > 0) yield { plan, passedCells };
     }
@@ -62,9 +70,13 @@ export function* jobWindows(
 }
 
 /** Cuts the raster into windows of whole blocks. A block that is too large is cut into several windows. */
-function* cutWindows(raster: RasterSource, tile: number): Generator<Window> {
-  const max = Math.min(WINDOW_CELLS, WINDOW_BYTES / SAMPLE_BYTES[raster.sample]);
+function* cutWindows(raster: RasterSource, { tile, isEncoded }: WindowLimits): Generator<Window> {
+  const max = isEncoded === undefined ? storedCells(raster) : ENCODED_CELLS;
   for (const blocks of windowsOf(raster, windowSize(raster, max))) yield* cutLarge(blocks, max, tile);
+}
+
+function storedCells({ sample }: RasterSource): number {
+  return Math.min(WINDOW_CELLS, WINDOW_BYTES / SAMPLE_BYTES[sample]);
 }
 
 function* cutLarge(window: Window, max: number, tile: number): Generator<Window> {
@@ -73,16 +85,25 @@ function* cutLarge(window: Window, max: number, tile: number): Generator<Window>
   else for (const half of halves) yield* cutLarge(half, max, tile);
 }
 
-function* fitWindow(window: Window, boxes: ZoneBoxes, zones: number, limits: WindowLimits): Generator<WindowPlan> {
+function* fitWindow(
+  raster: RasterSource,
+  window: Window,
+  boxes: ZoneBoxes,
+  zones: number,
+  limits: WindowLimits,
+): Generator<WindowPlan> {
   const plan = planWindow(window, boxes, zones, limits.tile);
   const bytes = plan.zones.length === 0 ? 0 : limits.bytesOf(plan);
-  const halves = bytes <= Math.min(AMPLE_BYTES, limits.memoryBytes) ? undefined : halve(window, limits.tile);
+  const isStored = plan.zones.length > 0 && limits.isEncoded?.(plan) === false;
+  const fits = bytes <= Math.min(AMPLE_BYTES, limits.memoryBytes);
+  const isSmall = !isStored || window.rows * window.columns <= storedCells(raster);
+  const halves = fits && isSmall ? undefined : halve(window, limits.tile);
   if (halves === undefined) {
     if (bytes > limits.memoryBytes) throw tooSmall(limits.memoryBytes, bytes, plan.zones.length);
     yield plan;
     return;
   }
-  for (const half of halves) yield* fitWindow(half, boxes, zones, limits);
+  for (const half of halves) yield* fitWindow(raster, half, boxes, zones, limits);
 }
 
 /** Cuts a window into two halves along borders of tiles. Undefined if it has only one tile. */

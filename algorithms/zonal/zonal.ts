@@ -16,7 +16,7 @@ import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygon
 import type { Cells, EncodedCells, RasterSource, Sample } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
-import { countingWay, wantsBinsOnly, wantsRows } from './counting-way.ts';
+import { countingWay, mayCountEncoded, wantsBinsOnly, wantsRows } from './counting-way.ts';
 import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
 import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
@@ -82,7 +82,10 @@ export function partWindows(
   const { tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
   const { count } = classifier.slots;
   const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, raster, plan, count, taken);
-  return jobWindows(raster, boxes, job.zones.names.length, { tile, memoryBytes, bytesOf });
+  const isEncoded = mayCountEncoded(job, raster, tile)
+    ? (plan: WindowPlan): boolean => countingWay(job, raster, plan, count) === 'encoded'
+    : undefined;
+  return jobWindows(raster, boxes, job.zones.names.length, { tile, memoryBytes, bytesOf, isEncoded });
 }
 
 /** Default of {@link ZonalJob.memoryBytes}. */
