@@ -23,6 +23,7 @@ function storeStale(name: string, type: string, threads: string): string {
 function storeOne(place: string, type: string): string {
   const atomic = /^atomic<(\w+)>$/.exec(type)?.[1];
   if (atomic !== undefined) return `atomicStore(&${place}, bitcast<${atomic}>(${STALE}));`;
+  if (type === 'bool') return `${place} = true;`;
   const scalar = /^(?:vec\d<)?([uif]32)>?$/.exec(type)?.[1];
   if (scalar === undefined) throw new Error(`Which words ${type} has in workgroup memory is not known.`);
   return `${place} = ${type}(bitcast<${scalar}>(${STALE}));`;
