@@ -54,6 +54,14 @@ export {
 } from './migration/migrate.ts';
 export { defaultMigrationPolicy, type MigrationPolicy } from './migration/migration-policy.ts';
 export type { MigratedOptions, Side } from './migration/two-sided.ts';
+export type {
+  RemoteFunction,
+  RemoteJob,
+  RemoteOutcome,
+  RemoteRun,
+  WorkerCount,
+  WorkQueue,
+} from './remote/work-queue.ts';
 export { chromeTrace } from './reports/chrome-trace.ts';
 export { type ReportPage, type ReportSection, type ReportTable, reportPage } from './reports/report-page.ts';
 export { type ReportOptions, runReport } from './reports/run-report.ts';

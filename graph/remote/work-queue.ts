@@ -1,0 +1,59 @@
+/**
+ * An exported function of a module that workers were started with. A job names the function, and never carries a path
+ * or code.
+ */
+export interface RemoteFunction {
+  /** The id under which workers know the module: letters, digits, `.`, `_` and `-`. */
+  readonly module: string;
+  /** The name of the export. */
+  readonly name: string;
+}
+
+/** A unit of work: one item, or several small items that are processed one after the other. */
+export interface RemoteJob {
+  /** Unique within the run: letters, digits, `.`, `_` and `-`. */
+  readonly id: string;
+  readonly function: RemoteFunction;
+  /** The wire form of an array of items. */
+  readonly payload: Uint8Array;
+}
+
+/** The results of a job. */
+export interface RemoteOutcome {
+  /** The wire form of an array that has a result or an error for each item of the job. */
+  readonly payload: Uint8Array;
+  /** Name of the worker that did the job, for traces. */
+  readonly worker: string;
+  /** Start of the work in milliseconds since 1970, by the clock of the parent as well as can be told. */
+  readonly started: number;
+  /** End of the work, measured like `started`. */
+  readonly ended: number;
+}
+
+/** The workers that serve a queue now. */
+export interface WorkerCount {
+  readonly workers: number;
+}
+
+/** One run on a queue. Each of its jobs is done at least once, and each call of `submit` settles once. */
+export interface RemoteRun {
+  /** Names the run on the queue. */
+  readonly id: string;
+  /**
+   * Hands out a job. Rejects with a `GraphError`, whose code starts with `graph/remote-`, if the job cannot be done. An
+   * abort takes the job back and rejects with the reason of the signal.
+   */
+  submit(job: RemoteJob, signal: AbortSignal): Promise<RemoteOutcome>;
+  workers(): Promise<WorkerCount>;
+  /** Takes back all jobs that are left, and removes everything that the run wrote. */
+  close(): Promise<void>;
+}
+
+/** A queue that hands out jobs to workers, in this process or in others. */
+export interface WorkQueue {
+  /** Names the queue in drawings, traces and errors. */
+  readonly name: string;
+  openRun(): Promise<RemoteRun>;
+  /** Ends the connection to the queue, after its runs are closed. */
+  close(): Promise<void>;
+}
