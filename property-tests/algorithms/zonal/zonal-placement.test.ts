@@ -321,7 +321,7 @@ describe('progress', () => {
       [...jobWindows(raster, boxesOf([[0, 20_000]]), 1, limits)].forEach(({ plan }, at) => {
         const { row, column, rows, columns } = plan.window;
         // The counters of the statistics have room for at most 2^24 cells.
-        expect(rows * columns).toBeLessThanOrEqual(isEncoded?.(plan) === true ? 2 ** 26 : 2 ** 24);
+        expect(rows * columns).toBeLessThanOrEqual(isEncoded?.(plan) === true ? 2 ** 25 : 2 ** 24);
         cells += rows * columns;
         for (const down of blocksOf(row, rows, blockRows)) {
           for (const across of blocksOf(column, columns, blockColumns)) {
