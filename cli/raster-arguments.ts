@@ -8,7 +8,7 @@ import { checkEnding, checkNoStdin, parseCount } from './values.ts';
 
 /** The parsed command line of `quadrille raster encode`. The files that it names have not been opened. */
 export interface EncodeOptions extends BackendOptions, MemoryOptions, VoiceOptions {
-  /** Paths of the GeoTIFFs. Each becomes one packed raster. */
+  /** Paths of the GeoTIFFs, and patterns of paths. Each file becomes one packed raster. */
   readonly files: readonly string[];
   /** Path of the packed raster, or of the folder of several. */
   readonly out: string;

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { EncodedRaster, EncodePackedOptions } from '../formats/encode-packed-raster.ts';
+import { expandPatterns } from '../formats/file-patterns.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context.ts';
 import type { BackendOptions } from './arguments.ts';
@@ -34,15 +35,16 @@ export async function runRasterEncode(
   { log, signal, beforeExit }: Surroundings,
 ): Promise<void> {
   const started = performance.now();
-  const targets = await targetsOf(options);
-  await protectInputs(options.files, targets);
+  const files = await expandPatterns(options.files, 'FILE');
+  const targets = await targetsOf(files, options.out);
+  await protectInputs(files, targets);
   const { codec } = options;
   await using opened = codec === 'residuals' ? undefined : closing(await openContext(options, parts.openContext));
   const outputs = await stageOutputs(targets);
   beforeExit(() => outputs.discardNow());
   try {
     const encoded: EncodedRaster[] = [];
-    for (const [at, file] of options.files.entries()) {
+    for (const [at, file] of files.entries()) {
       const shown = showProgress(log, 'cells');
       try {
         const raster = await parts.encodeGeoTiff(file, (bytes) => outputs.write(targets[at]!, [bytes], signal), {
@@ -64,7 +66,7 @@ export async function runRasterEncode(
 }
 
 /** The paths of the packed rasters. */
-async function targetsOf({ files, out }: EncodeOptions): Promise<string[]> {
+async function targetsOf(files: readonly string[], out: string): Promise<string[]> {
   const isFolder = await stat(out).then(
     (found) => found.isDirectory(),
     () => false,
@@ -73,7 +75,7 @@ async function targetsOf({ files, out }: EncodeOptions): Promise<string[]> {
   if (files.length === 1 && !/[/\\]$/.test(out)) return [out];
   throw new UsageError(
     'usage/no-folder',
-    `--out ${out} is not a folder, which ${counted(files.length, 'file')} need.`,
+    `--out ${out} is not a folder, which ${files.length === 1 ? '1 file needs' : `${files.length} files need`}.`,
     {
       remedy: 'Make the folder first, or encode one file after the other.',
     },

@@ -27,6 +27,7 @@ Rasters without a placement are refused. Those whose cells are rotated, sheared 
 them, until gdalwarp makes them upright.
 
 Several files need a folder that exists; each packed raster has the name of its file. Either all of them are written or none.
+A pattern in quotes ('relief/*.tif') names files as in zonal.
 
 ${describe(ENCODE_SPECS)}
 

@@ -91,33 +91,43 @@ export async function resolveTarget(path: string): Promise<string> {
 /** Paths that name open file descriptors of this process. */
 const DESCRIPTOR = /^\/(dev\/(stdout|stderr|fd\/\d+)|proc\/self\/fd\/\d+)$/;
 
-interface StagedFile {
+interface StagedFile extends OpenedOutput {
   readonly path: string;
-  readonly target: string;
-  /** Path of the temporary file; undefined if the target is written in place. */
-  readonly temporary: string | undefined;
-  readonly handle: FileHandle;
   open: boolean;
   committed: boolean;
 }
 
+/** An open file for what shall appear at a path when it is complete. */
+export interface OpenedOutput {
+  /** The real path, to which the temporary file is to be renamed. */
+  readonly target: string;
+  /** Path of the temporary file; undefined if the target is no regular file, and is written in place. */
+  readonly temporary: string | undefined;
+  readonly handle: FileHandle;
+}
+
+/** Opens a temporary file beside a path, or the path itself if there is something that is no regular file. */
+export async function openOutput(path: string): Promise<OpenedOutput> {
+  const target = await resolveTarget(path);
+  const existing = await stat(target).catch(() => undefined);
+  const isDescriptor = DESCRIPTOR.test(path);
+  const inPlace = isDescriptor || (existing !== undefined && !existing.isFile());
+  // Opening an existing file for appending leaves its content unchanged, but fails if the user may not write to the
+  // file.
+  if (existing?.isFile()) await (await open(target, 'a')).close();
+  const temporary = inPlace ? undefined : join(dirname(target), temporaryName());
+  const handle = await open(
+    temporary ?? target,
+    isDescriptor ? 'a' : temporary === undefined ? 'w' : 'wx',
+    existing?.mode,
+  );
+  if (temporary !== undefined) await sweepTemporaries(dirname(target));
+  return { target, temporary, handle };
+}
+
 async function stageFile(path: string): Promise<StagedFile> {
   try {
-    const target = await resolveTarget(path);
-    const existing = await stat(target).catch(() => undefined);
-    const isDescriptor = DESCRIPTOR.test(path);
-    const inPlace = isDescriptor || (existing !== undefined && !existing.isFile());
-    // Opening an existing file for appending leaves its content unchanged, but fails if the user may not write to the
-    // file.
-    if (existing?.isFile()) await (await open(target, 'a')).close();
-    const temporary = inPlace ? undefined : join(dirname(target), temporaryName());
-    const handle = await open(
-      temporary ?? target,
-      isDescriptor ? 'a' : temporary === undefined ? 'w' : 'wx',
-      existing?.mode,
-    );
-    if (temporary !== undefined) await sweepTemporaries(dirname(target));
-    return { path, target, temporary, handle, open: true, committed: false };
+    return { path, ...(await openOutput(path)), open: true, committed: false };
   } catch (cause) {
     throw unwritable(path, cause, 'Name a file in an existing folder that you may write to.');
   }

@@ -1,7 +1,7 @@
 import type { Note } from '../algorithms/notes.ts';
 import { aContext } from '../primitives/argument-kinds.ts';
 import { requireArguments } from '../primitives/arguments.ts';
-import { ArgumentError } from '../primitives/errors.ts';
+import { ArgumentError, FormatError } from '../primitives/errors.ts';
 import type { Context } from '../primitives/index.ts';
 import {
   aFunction,
@@ -18,7 +18,7 @@ import { stageOutputs } from './atomic-write.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { type GeoTiffCells, openTurnedGeoTiff } from './geotiff.ts';
 import { encodeBand } from './packed-rasters/encode-band.ts';
-import { defaultTile, layoutFault, type PackedLayout } from './packed-rasters/layout.ts';
+import { defaultTile, isPackedRaster, layoutFault, MAGIC, type PackedLayout } from './packed-rasters/layout.ts';
 import { type BandMetadata, nodataBits, type PackedMetadata } from './packed-rasters/metadata.ts';
 import type { PackedCodec } from './packed-rasters/tile-encoder.ts';
 import { packedWriter } from './packed-rasters/writer.ts';
@@ -121,6 +121,7 @@ export async function encodeGeoTiff(
   requireContextFor(options);
   const source = await openFileBytes(path);
   try {
+    if (isPackedRaster(await source.read(0, Math.min(MAGIC.length, source.size)))) throw packedAlready(path);
     const directory = await readDirectory(source);
     const all = (await directory.number('samplesPerPixel')) ?? 1;
     const bands = options.band === undefined ? Array.from({ length: all }, (_, i) => i + 1) : [options.band];
@@ -128,6 +129,13 @@ export async function encodeGeoTiff(
   } finally {
     await source.close();
   }
+}
+
+function packedAlready(file: string): FormatError {
+  return new FormatError('format/not-tiff', 'The file is a packed raster already.', {
+    remedy: 'Copy it; or make a GeoTIFF of it with quadrille raster decode, to encode it in another way.',
+    place: { file },
+  });
 }
 
 function requireContextFor({ codec = 'residuals', context }: EncodePackedOptions): void {

@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, rename, rm } from 'node:fs/promises';
 import {
   type Cells,
   gridFields,
@@ -22,7 +22,9 @@ import {
   type Kind,
   optional,
 } from '../primitives/kinds.ts';
+import { type OpenedOutput, openOutput } from './atomic-write.ts';
 import { isGeographicCrs, sameCrs } from './crs.ts';
+import { reason } from './output-errors.ts';
 import type { TagName } from './tiff/directory.ts';
 import { encodeDirectory, encodeHeader, type Field } from './tiff/directory-writer.ts';
 import { encodeBlock, type Packing } from './tiff/encode.ts';
@@ -110,7 +112,8 @@ export type CellWriter = (window: Window, band: number) => Cells | undefined | P
  * Writes a GeoTIFF one row of blocks at a time, so that only one such row is in memory. `cells` is called for windows
  * with the raster's full width, from top to bottom. With `interleave: 'pixel'`, each window is requested for all bands
  * before the next window. With `interleave: 'band'`, all windows of a band are requested before the next band. The data
- * go to the file `<file>.partial`, which is renamed to `file` when it is complete.
+ * go to a temporary file beside `file`, which is renamed to it when it is complete. What is no regular file, such as
+ * `/dev/null`, is written in place.
  *
  * @throws ArgumentError if an option is invalid, `cells` returns the wrong number or type of cells, or the file is too
  * large for a classic TIFF and `bigTiff` is not set.
@@ -148,23 +151,23 @@ export async function writeTiff(
   extras: TiffExtras = {},
 ): Promise<void> {
   const plan = planFile(raster);
-  const partial = `${file}.partial`;
-  extras.onPartial?.(partial);
-  let handle: FileHandle | undefined;
+  let output: OpenedOutput | undefined;
   try {
-    handle = await open(partial, 'w');
+    output = await openOutput(file);
+    const { target, temporary, handle } = output;
+    if (temporary !== undefined) extras.onPartial?.(temporary);
     await writeFile(handle, plan, raster, cells, extras);
     await handle.close();
-    await rename(partial, file);
+    if (temporary !== undefined) await rename(temporary, target);
   } catch (error) {
-    await handle?.close();
-    await rm(partial, { force: true });
+    await output?.handle.close();
+    if (output?.temporary !== undefined) await rm(output.temporary, { force: true });
     throw error instanceof Error && 'syscall' in error ? notWritten(file, error) : error;
   }
 }
 
 function notWritten(file: string, cause: Error): FormatError {
-  return new FormatError('format/unwritable-file', `The file cannot be written: ${cause.message}.`, {
+  return new FormatError('format/unwritable-file', `The file cannot be written: ${reason(cause)}.`, {
     remedy: 'Check the path and the free space.',
     place: { file },
     cause,

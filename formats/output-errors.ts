@@ -26,7 +26,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ETXTBSY: 'it is in use',
 };
 
-function reason(cause: unknown): string {
+/** Why a file cannot be written, as the end of a sentence. */
+export function reason(cause: unknown): string {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
   return (code === undefined ? undefined : REASONS[code]) ?? (cause instanceof Error ? cause.message : String(cause));
 }

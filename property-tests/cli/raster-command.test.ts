@@ -158,6 +158,24 @@ describe('quadrille raster', () => {
     expect(await readdir(shop.path('packed'))).toHaveLength(2);
   });
 
+  test('packs the files that a pattern names', async () => {
+    const { mkdir } = await import('node:fs/promises');
+    await mkdir(shop.path('months'));
+    for (const month of ['may', 'june']) await shop.writeRaster(`months/${month}.tif`);
+    await run('raster', 'encode', '@months/*.tif', '-o', '@months');
+    expect((await readdir(shop.path('months'))).sort()).toEqual(['june.qbp', 'june.tif', 'may.qbp', 'may.tif']);
+  });
+
+  test('decodes through a link to where the link leads', async () => {
+    const { lstat, symlink } = await import('node:fs/promises');
+    await run('raster', 'encode', '@raster.tif', '-o', '@linked.qbp');
+    await symlink(shop.path('behind.tif'), shop.path('link.tif'));
+    await writeFile(shop.path('behind.tif'), 'old');
+    await run('raster', 'decode', '@linked.qbp', '-o', '@link.tif');
+    expect((await lstat(shop.path('link.tif'))).isSymbolicLink()).toBe(true);
+    expect((await readFile(shop.path('behind.tif'))).length).toBeGreaterThan(100);
+  });
+
   test('gives the same bytes, whatever memory is allowed', async () => {
     await shop.writeRaster(
       'wide.tif',
@@ -187,7 +205,10 @@ describe('bad usage', () => {
     [['raster', 'encode', '@raster.tif', '-o', '-'], 'to which rasters are not written'],
     [['raster', 'encode', '@raster.tif', '-o', '@x.tif'], 'does not match .tif'],
     [['raster', 'encode', '@raster.tif', '@zones.json', '-o', '@x.qbp'], 'is not a folder, which 2 files need'],
+    [['raster', 'encode', '@raster.tif', '-o', '@no/'], 'is not a folder, which 1 file needs'],
     [['raster', 'encode', '@zones.json', '-o', '@x.qbp'], 'not a TIFF'],
+    [['raster', 'encode', '@raster.qbp', '-o', '@x.qbp'], 'is a packed raster already'],
+    [['raster', 'encode', '@no*.tif', '-o', '@x.qbp'], 'matches no file'],
     [['raster', 'encode', '@raster.tif', '-o', '@x.qbp', '--tile', '60x1'], 'is not a tile'],
     [['raster', 'encode', '@raster.tif', '-o', '@x.qbp', '--band', '2'], 'has no band 2'],
     [['raster', 'encode', '@raster.tif', '-o', '@no/x.qbp'], 'its folder does not exist'],
@@ -206,7 +227,8 @@ describe('bad usage', () => {
     ],
     [['raster', 'decode', '@raster.qbp', '-o', '@x.tif', '--window', '0,0,5,1'], 'does not lie inside the raster'],
     [['raster', 'decode', '@raster.qbp', '-o', '@x.tif', '--band', '2'], 'has no band 2'],
-    [['raster', 'decode', '@raster.qbp', '-o', '@no/x.tif'], 'cannot be written'],
+    [['raster', 'decode', '@raster.qbp', '-o', '@no/x.tif'], 'its folder does not exist'],
+    [['raster', 'decode', '@raster.qbp', '-o', '@'], 'cannot be written: it is a folder'],
   ])('is reported in one line: %j', async (words, why) => {
     await run('raster', 'encode', '@raster.tif', '-o', '@raster.qbp', '--quiet');
     const before = await readdir(shop.folder);

@@ -62,6 +62,7 @@ describe('writeGeoTiff', () => {
   test('refuses a path that cannot be written', async () => {
     const file = join(folder, 'missing', 'a.tif');
     await expect(writeGeoTiff(file, ramp, rampCells)).rejects.toMatchObject({ code: 'format/unwritable-file' });
+    await expect(writeGeoTiff(folder, ramp, rampCells)).rejects.toThrow('cannot be written: it is a folder');
   });
 
   const contradictions: [string, Partial<GeoTiffRaster>][] = [
