@@ -31,13 +31,19 @@ export async function runRasterInfo(
   try {
     const facts = await parts.describeRaster(file, signal, check ? shown.report : undefined);
     shown.end();
-    const told = { ...facts, tilesChecked: check };
+    const told = { ...facts, bands: facts.bands.map(inJson), tilesChecked: check };
     const printed = json ? `${JSON.stringify(told, null, 2)}\n` : textOf(file, facts, check);
     await writeToStdout(stdout, [printed], signal);
     log.summary({ lines: [], fields: told });
   } finally {
     shown.end();
   }
+}
+
+/** JSON has no number for an infinity or NaN, for which it would give null. They are texts, as in `zonal`. */
+function inJson({ minimum, maximum, ...band }: BandFacts): Record<string, unknown> {
+  const value = (of: number | null) => (of === null || Number.isFinite(of) ? of : String(of));
+  return { ...band, minimum: value(minimum), maximum: value(maximum) };
 }
 
 function textOf(path: string, facts: PackedFacts, isChecked: boolean): string {

@@ -148,6 +148,18 @@ describe('quadrille raster', () => {
     expect(facts).toMatchObject({ bands: [{ nodata: '5', scale: '0.25', offset: '-1', minimum: 0, maximum: 11 }] });
   });
 
+  test('tells infinities and NaN in JSON from a band without data', async () => {
+    const [nan, ten] = [Number.NaN, Array.from({ length: 10 }, () => 1)];
+    const facts = async (cells: readonly number[]) => {
+      await shop.writeRaster('odd.tif', { sample: 'f32', nodata: 1 }, cells);
+      await run('raster', 'encode', '@odd.tif', '-o', '@odd.qbp');
+      return JSON.parse(await run('raster', 'info', '@odd.qbp', '--json')).bands[0];
+    };
+    expect(await facts([-Infinity, Infinity, ...ten])).toMatchObject({ minimum: '-Infinity', maximum: 'Infinity' });
+    expect(await facts([2, nan, ...ten])).toMatchObject({ minimum: 2, maximum: 'NaN' });
+    expect(await facts([1, 1, ...ten])).toMatchObject({ minimum: null, maximum: null });
+  });
+
   test('packs several files into a folder, all or none', async () => {
     const { mkdir } = await import('node:fs/promises');
     await mkdir(shop.path('packed'));
