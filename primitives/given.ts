@@ -31,7 +31,7 @@ export function isPromise(given: unknown): given is PromiseLike<unknown> {
  * Whether an object looks like a column. The check cannot use `instanceof`, because this file must not import the class
  * `Column`.
  */
-function isColumn(given: object): given is { readonly type: string } {
+export function isColumn(given: object): given is { readonly type: string } {
   return typeof ownField(given, 'type') === 'string' && typeof ownField(given, 'source') === 'object';
 }
 

@@ -14,13 +14,13 @@ export interface RemoteJob {
   /** Unique within the run: letters, digits, `.`, `_` and `-`. */
   readonly id: string;
   readonly function: RemoteFunction;
-  /** The wire form of an array of items. */
+  /** The items in the wire form, which `doJob` reads. */
   readonly payload: Uint8Array;
 }
 
 /** The results of a job. */
 export interface RemoteOutcome {
-  /** The wire form of an array that has a result or an error for each item of the job. */
+  /** A result or an error for each item of the job, in the wire form, as `doJob` wrote them. */
   readonly payload: Uint8Array;
   /** Name of the worker that did the job, for traces. */
   readonly worker: string;
