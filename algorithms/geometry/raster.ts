@@ -159,6 +159,8 @@ export interface RasterSource extends RasterGrid {
   /**
    * Reads the wanted blocks of a window that consists of whole blocks. Returns the cells block by block, which saves
    * copying them into the rows of the window. Undefined if the source cannot read block by block.
+   *
+   * @throws ArgumentError `argument/window-blocks` if the window cuts a block.
    */
   readBlocks?(window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean): Promise<BlockCells>;
   /**
@@ -168,6 +170,7 @@ export interface RasterSource extends RasterGrid {
    * @param isAlike - Whether cells from a smallest to a largest stored value need not be told apart. The cells of a block
    * may then all be given as the smallest, without reading it. Default: all cells are told apart.
    * @param context - The context that will decode the cells. They may be stored there at once.
+   * @throws ArgumentError `argument/window-blocks` if the window cuts a block.
    */
   readonly readEncoded?:
     | ((
@@ -189,6 +192,20 @@ export interface RasterSource extends RasterGrid {
    */
   reuse?(cells: Cells): void;
   close(): Promise<void>;
+}
+
+/** Whether a window begins and ends between blocks, or at the right and lower edges of the raster. */
+export function isOfWholeBlocks(
+  { column, row, columns, rows }: Window,
+  { width, height, blockColumns, blockRows }: Pick<RasterSource, 'width' | 'height' | 'blockColumns' | 'blockRows'>,
+): boolean {
+  const [right, bottom] = [column + columns, row + rows];
+  return (
+    column % blockColumns === 0 &&
+    row % blockRows === 0 &&
+    (right % blockColumns === 0 || right === width) &&
+    (bottom % blockRows === 0 || bottom === height)
+  );
 }
 
 export const aRaster: Kind = aRecord<RasterSource>({

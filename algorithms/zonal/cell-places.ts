@@ -1,5 +1,11 @@
 import type { Context } from '../../primitives/index.ts';
-import type { BlockBits, Cells, EncodedCells, RasterSource } from '../geometry/raster.ts';
+import {
+  type BlockBits,
+  type Cells,
+  type EncodedCells,
+  isOfWholeBlocks,
+  type RasterSource,
+} from '../geometry/raster.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
 
 /** The cells of a window, and where each tile is stored. */
@@ -51,20 +57,8 @@ export function readsEncoded(raster: RasterSource, plan: WindowPlan): boolean {
   return raster.readEncoded !== undefined && isCutAlongBlocks(raster, plan);
 }
 
-function isCutAlongBlocks(
-  { width, height, blockColumns, blockRows }: RasterSource,
-  { window, tile }: WindowPlan,
-): boolean {
-  const right = window.column + window.columns;
-  const bottom = window.row + window.rows;
-  return (
-    blockColumns % tile === 0 &&
-    blockRows % tile === 0 &&
-    window.column % blockColumns === 0 &&
-    window.row % blockRows === 0 &&
-    (right % blockColumns === 0 || right === width) &&
-    (bottom % blockRows === 0 || bottom === height)
-  );
+function isCutAlongBlocks(raster: RasterSource, { window, tile }: WindowPlan): boolean {
+  return raster.blockColumns % tile === 0 && raster.blockRows % tile === 0 && isOfWholeBlocks(window, raster);
 }
 
 export function isEncoded(cells: PlacedCells['cells']): cells is EncodedCells {

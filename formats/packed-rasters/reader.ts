@@ -9,7 +9,7 @@ import {
 import type { Note } from '../../algorithms/notes.ts';
 import type { Context } from '../../primitives/index.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
-import { checkWindow } from '../tiff/check-window.ts';
+import { checkBlocks, checkWindow } from '../tiff/check-window.ts';
 import { crsNote } from '../tiff/crs-keys.ts';
 import { uprightPlace } from '../tiff/georeference.ts';
 import { usedScaling } from '../tiff/metadata.ts';
@@ -102,20 +102,17 @@ export async function openPackedCells(
   // Masks hide cells with the nodata value of the file, and with another one they would have data.
   const isDecodable = isEncodable(layout, table) && options.nodata === undefined && options.mask !== 'none';
   return {
-    width: layout.width,
-    height: layout.height,
+    ...gridOf(layout),
     file,
     sample,
     nodata,
     scaling,
-    blockColumns: layout.tileColumns,
-    blockRows: layout.tileRows,
     notes,
     read: (window, signal, isWanted) => readWindow(tiles, layout, file, window, signal, isWanted),
     readBlocks: (window, signal, isWanted) => readBlocks(tiles, layout, file, window, signal, isWanted),
     readEncoded: isDecodable
       ? (window, signal, isWanted, isAlike, context) => {
-          checkWindow(window, layout, file);
+          checkBlocks(window, gridOf(layout), file);
           const encoded = { tiles, layout, entries: table, source, memory };
           return readEncoded(encoded, window, signal, isWanted, isAlike, context);
         }
@@ -184,7 +181,7 @@ async function readBlocks(
   signal: AbortSignal | undefined,
   isWanted: Wanted,
 ): Promise<BlockCells> {
-  checkWindow(window, layout, file);
+  checkBlocks(window, gridOf(layout), file);
   const size = layout.tileColumns * layout.tileRows;
   const across = Math.ceil(window.columns / layout.tileColumns);
   const starts = new Uint32Array(across * Math.ceil(window.rows / layout.tileRows));
@@ -219,6 +216,10 @@ async function readMask(
     }
   });
   return mask;
+}
+
+function gridOf({ width, height, tileColumns, tileRows }: PackedLayout) {
+  return { width, height, blockColumns: tileColumns, blockRows: tileRows };
 }
 
 function newCells({ sample }: PackedLayout, length: number): Cells {

@@ -1,6 +1,6 @@
 import { type BlockCells, type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
 import type { ByteSource } from './byte-source.ts';
-import { checkWindow } from './check-window.ts';
+import { checkBlocks, checkWindow } from './check-window.ts';
 import { decodeBlock } from './decode.ts';
 import { createDecodePool, type DecodePool } from './decode-pool.ts';
 import { type KeptBlocks, keptBlocks } from './kept-blocks.ts';
@@ -108,7 +108,7 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
       return cells;
     },
     async readBlocks(window, signal, isWanted = () => true) {
-      checkWindow(window, layout, source.file);
+      checkBlocks(window, layout, source.file);
       signal?.throwIfAborted();
       const pieces = [...listPieces(window, layout)].filter((piece) => isWanted(blockOf(piece, layout)));
       const { starts, startOf, length } = standBlocks(window, layout, pieces);

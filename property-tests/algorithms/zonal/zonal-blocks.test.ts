@@ -6,7 +6,8 @@ import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
-import { geoTiffBytes, randomRaster, sliceBytes } from '../../fixtures/random-raster.ts';
+import { expectWholeBlocksOnly } from '../../fixtures/block-windows.ts';
+import { geoTiffBytes, randomRaster, sliceBytes, windowAt, windowFractions } from '../../fixtures/random-raster.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
@@ -130,6 +131,15 @@ test.prop([randomRaster, part, fc.nat(6)], { numRuns: caseCount(60) })(
         expect(Buffer.from(bytes.buffer)).toEqual(sliceBytes(written.bands[0]!, width, inRow));
       }
     }
+    await source.close();
+  },
+);
+
+test.prop([randomRaster, windowFractions], { numRuns: caseCount(60) })(
+  'a GeoTIFF refuses to read by blocks what cuts a block',
+  async (written, fractions) => {
+    const source = await openGeoTiff(await geoTiffBytes(written));
+    await expectWholeBlocksOnly(source, windowAt(fractions, source));
     await source.close();
   },
 );

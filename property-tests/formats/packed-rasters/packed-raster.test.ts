@@ -8,6 +8,7 @@ import { openPackedFile } from '../../../formats/packed-rasters/reader.ts';
 import { packedWriter } from '../../../formats/packed-rasters/writer.ts';
 import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
 import { caseCount } from '../../cases.ts';
+import { expectWholeBlocksOnly } from '../../fixtures/block-windows.ts';
 import { bitsOf, cut, packedBytes, type RandomPacked, randomPacked } from '../../fixtures/random-packed.ts';
 import { windowAt, windowFractions } from '../../fixtures/random-raster.ts';
 import { fc, test } from '../../law-test.ts';
@@ -51,6 +52,14 @@ describe('a packed raster', () => {
         return cells[start + (y % tileRows) * tileColumns + (x % tileColumns)]!;
       });
       expect(placed).toEqual([...raster.bands[0]!]);
+    },
+  );
+
+  test.prop([randomPacked, windowFractions])(
+    'refuses to read by blocks what cuts a block',
+    async (raster, fractions) => {
+      const source = await openPackedRaster(await packedBytes(raster));
+      await expectWholeBlocksOnly(source, windowAt(fractions, source));
     },
   );
 
