@@ -55,7 +55,7 @@ function countInTiles(
   classifier: Classifier,
 ): Column<'u32'> {
   const { inside, boundary } = pairTiles(context, coverage);
-  const tiles = tileHistograms(context, coverage, inside, cells, classifier);
+  const tiles = histogramsOfTiles(context, coverage, inside, cells, classifier);
   const counts = countMaskedCells(context, coverage, boundary, cells, classifier);
   addInsideTiles(context, coverage, inside, tiles, classifier, counts);
   return counts;
@@ -72,7 +72,7 @@ interface TileHistograms {
  * Step 1 of the method of Zhang and Wang 2014: computes the histogram of every tile that is inside a zone. A tile
  * inside several zones still gets only one histogram.
  */
-function tileHistograms(
+function histogramsOfTiles(
   context: Context,
   coverage: Coverage,
   { tile }: InsidePairs,
