@@ -13,6 +13,8 @@ import {
   where,
 } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
+import { remoteFunction } from '../remote/remote-options.ts';
+import { remoteProgram } from '../remote/remote-stage.ts';
 import type { NodeFunction, Work } from '../run/attempts.ts';
 import type { NodeProgram } from '../run/node-run.ts';
 import {
@@ -83,7 +85,12 @@ export class GraphBuilder<C> {
     return this.#add({ meta, inputs: [], outputs, program, total });
   }
 
-  /** Applies a function to each item, for up to `lanes` items at the same time. */
+  /**
+   * Applies a function to each item, for up to `lanes` items at the same time.
+   *
+   * @throws `GraphError` `graph/bad-remote` for a remote function without a valid module and name, and
+   * `graph/remote-migrate`.
+   */
   stage<A, B>(
     name: string,
     input: Port<A>,
@@ -91,13 +98,19 @@ export class GraphBuilder<C> {
     options: GraphStageOptions<A, B, C> = {},
   ): Port<B> {
     this.#check('stage', { name, input, fn, options }, { input: aPort, fn: aFunction, options: NODE_OPTIONS.stage! });
-    const { ordered = false, discardResult, progress, elsewhere, lanes } = options;
+    const { ordered = false, discardResult, progress, elsewhere, lanes, remote } = options;
     const edge = this.#nodes.input(name, input, options, lanes);
+    if (remote !== undefined) requireOneSide(options, this.#nodes.path(name));
     const work = this.#work(name, options, fn, elsewhere);
-    const program = stageProgram(work, { ordered, units: progress, discardResult });
+    const steps = { ordered, units: progress, discardResult };
+    const program =
+      remote === undefined
+        ? stageProgram(work, steps)
+        : remoteProgram(remote.queue, remoteFunction(remote, fn, this.#nodes.path(name)), work, steps);
     const outputs = [outputOf(name, undefined)];
     const isMeasure = progress !== undefined;
-    return this.#add({ meta: metaOf(name, 'map', edge, options), inputs: [edge], outputs, program, isMeasure });
+    const meta = metaOf(name, 'map', edge, { ...options, remote: remote?.queue.name });
+    return this.#add({ meta, inputs: [edge], outputs, program, isMeasure });
   }
 
   /**
@@ -348,6 +361,18 @@ function portFor<A>(path: string, rules: PortRules<A, string>, item: A): number 
 
 function maybeStage(operator: OperatorFunction<never, unknown>): Stage<never, unknown> | undefined {
   return 'meta' in operator && 'counters' in operator ? (operator as Stage<never, unknown>) : undefined;
+}
+
+/** Rejects a remote stage with another side, because its items can be retried on any worker. */
+function requireOneSide(
+  { elsewhere, onError }: Pick<GraphStageOptions<never, unknown, never>, 'elsewhere' | 'onError'>,
+  path: string,
+): void {
+  if (elsewhere === undefined && (onError === undefined || !fullPolicy(onError, path).migrate)) return;
+  throw new GraphError('graph/remote-migrate', 'A remote stage has no other side to migrate items to.', {
+    remedy: 'Leave out elsewhere and the policy migrate, or leave out remote.',
+    place: { node: path },
+  });
 }
 
 function noOtherSide(path: string): GraphError {

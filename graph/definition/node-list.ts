@@ -118,9 +118,13 @@ export function metaOf(
   name: string,
   kind: NodeKind,
   { capacity }: InputDefinition,
-  { lanes = 1, runsOn = 'cpu' }: { lanes?: number | undefined; runsOn?: NodeMeta['runsOn'] | undefined } = {},
+  {
+    lanes = 1,
+    runsOn = 'cpu',
+    remote,
+  }: Partial<{ [K in 'lanes' | 'runsOn' | 'remote']: NodeMeta[K] | undefined }> = {},
 ): NodeMeta {
-  return { name, kind, lanes, capacity, runsOn };
+  return { name, kind, lanes, capacity, runsOn, ...(remote === undefined ? {} : { remote }) };
 }
 
 /** Throws if the name is not valid. Names are parts of paths, so they must not contain a slash. */

@@ -9,6 +9,7 @@ import {
   optional,
   someOptions,
 } from '../../primitives/kinds.ts';
+import { type RemoteOptions, someRemoteOptions } from '../remote/remote-options.ts';
 import type { NodeContext, NodeFunction } from '../run/attempts.ts';
 import { aCapacity, type Capacity } from '../run/channel.ts';
 import type { ItemHandling } from '../run/parcel.ts';
@@ -76,6 +77,17 @@ export interface GraphStageOptions<A, B, C> extends SinkOptions<A> {
    * requires this option.
    */
   readonly elsewhere?: NodeFunction<A, B, C> | undefined;
+  /**
+   * Where the function runs, if not in this process: in the workers of a queue. Items and results must be plain data,
+   * typed arrays or columns, and are copied on their way. Policies, progress and order are as without `remote`, with
+   * these differences:
+   *
+   * - `lanes` bounds the jobs that are handed out at the same time. A job has one item, or as many small ones as take
+   *   about 50 ms, at most 256. So up to 256 small items per lane are in progress.
+   * - An item is freed by `discard` once its result is there, because the function owns a copy.
+   * - `elsewhere` and the policy `migrate` are refused (`graph/remote-migrate`).
+   */
+  readonly remote?: RemoteOptions | undefined;
   /** Frees a result that is not processed further because the run ended early. */
   readonly discardResult?: ((result: B) => void) | undefined;
 }
@@ -152,6 +164,7 @@ export const NODE_OPTIONS: { readonly [node: string]: Kind } = {
     ...SINK,
     ordered: optional(aFlag),
     elsewhere: optional(aFunction),
+    remote: optional(someRemoteOptions),
     discardResult: optional(aFunction),
   }),
   broadcast: someOptions<BroadcastOptions<never>>({ ...INPUT, copy: optional(aFunction) }),

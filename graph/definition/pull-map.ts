@@ -89,11 +89,19 @@ export function pullMap<A, B>(
     let index = 0;
     let lastTurn = Promise.resolve();
 
+    let lastWait = Promise.resolve();
+
     const mustWait = (): boolean => !out.closed && demand?.hasRoom() === false;
+    // One lane at a time waits for room. If all did, an item of room would wake them all.
+    const room = (): Promise<void> => {
+      const wait = lastWait.then(() => (mustWait() ? demand?.room() : undefined));
+      lastWait = wait.catch(() => {});
+      return wait;
+    };
 
     const runLane = async (lane: number): Promise<void> => {
       for (;;) {
-        while (mustWait()) await demand?.room();
+        while (mustWait()) await room();
         if (out.closed) return;
         const next = await reader.next().catch((cause) => {
           throw failure(cause, 'graph/source-failed', 'Reading the source failed', name, index);
@@ -108,7 +116,7 @@ export function pullMap<A, B>(
       try {
         const result = await apply(item, itemIndex, lane);
         await turn?.come;
-        while (mustWait()) await demand?.room();
+        while (mustWait()) await room();
         if (out.closed) discardResult(result);
         else deliver(out, demand, result);
       } finally {

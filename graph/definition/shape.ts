@@ -37,6 +37,8 @@ export interface NodeMeta {
   readonly lanes: number;
   readonly capacity: Required<Occupancy>;
   readonly runsOn: 'cpu' | 'gpu' | 'either';
+  /** Name of the queue whose workers run the node's function, if it does not run in this process. */
+  readonly remote?: string | undefined;
 }
 
 /** Counters of a node in the latest subscription. */
@@ -121,6 +123,8 @@ export interface WorkSpan {
   readonly start: number;
   readonly end: number;
   readonly runsOn: 'cpu' | 'gpu' | 'either';
+  /** Name of the worker that ran the function, if it did not run in this process. */
+  readonly worker?: string | undefined;
   readonly outcome: 'done' | 'failed' | 'aborted';
 }
 
@@ -163,6 +167,7 @@ const aNode: Kind = aRecord<NodeMeta>({
   lanes: aNumber,
   capacity: anOccupancy,
   runsOn: aSide,
+  remote: optional(aText),
 });
 
 const anEdge: Kind = aRecord<EdgeShape>({
@@ -241,6 +246,7 @@ export const aTrace: Kind = aRecord<Trace>({
       start: aNumber,
       end: aNumber,
       runsOn: aSide,
+      worker: optional(aText),
       outcome: aWord(['done', 'failed', 'aborted']),
     }),
   ),

@@ -3,8 +3,9 @@ import { formatBytes, formatCount, formatDuration } from './markup.ts';
 
 /** The text lines of a node in a drawing: its name, its kind, and its counters if given. */
 export function nodeLabel(node: NodeMeta, counters: readonly NodeCounters[]): string[] {
-  const { name, kind, lanes, runsOn } = node;
-  const where = runsOn === 'either' ? 'CPU or GPU' : runsOn.toUpperCase();
+  const { name, kind, lanes, runsOn, remote } = node;
+  const side = runsOn === 'either' ? 'CPU or GPU' : runsOn.toUpperCase();
+  const where = remote === undefined ? side : `${side} of workers (${remote})`;
   const lines = [name, [kind, where, ...(lanes > 1 ? [`${formatCount(lanes)} lanes`] : [])].join(' · ')];
   const done = counters.find((counts) => counts.name === name);
   if (done === undefined) return lines;

@@ -1,4 +1,3 @@
-import type { Column } from '../../primitives/columns/column.ts';
 import { isThrown, recordOf, type Thrown, thrownOf } from './wire-errors.ts';
 import { badBytes } from './wire-form.ts';
 import { readValue } from './wire-reader.ts';
@@ -75,8 +74,8 @@ function isMarks(marks: unknown): marks is readonly RemoteMark[] {
 }
 
 /** Returns the result of an item, or throws its error. */
-export function readResult(bytes: Uint8Array, failed: boolean, landing: () => unknown, columns: Column[]): unknown {
-  const value = readValue(bytes, landing, columns);
+export function readResult(bytes: Uint8Array, failed: boolean, landing: () => unknown): unknown {
+  const value = readValue(bytes, landing);
   if (!failed) return value;
   if (!isThrown(value)) throw badBytes('it has no error where one is announced', 0);
   throw thrownOf(value as Thrown);

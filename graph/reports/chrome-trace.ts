@@ -18,7 +18,7 @@ const PROCESS_NAMES = { cpu: 'CPU', gpu: 'GPU', either: 'CPU or GPU', edges: 'Ed
 
 /**
  * Writes a trace in Chrome's trace-event format, for `chrome://tracing` and Perfetto. Each side (CPU or GPU) is a
- * process, each lane of a node is a thread, and the contents of each edge are a counter track. Marks are instant
+ * process, as is each worker of remote stages, each lane of a node is a thread, and the contents of each edge are a counter track. Marks are instant
  * events. For a migrated item, an arrow leads from the migration mark to the item's work on the other side. Equal
  * traces give equal texts.
  *
@@ -56,7 +56,7 @@ export function chromeTrace(trace: Trace): string {
 }
 
 function spanEvent(
-  { node, lane, item, record, start, end, runsOn, outcome }: WorkSpan,
+  { node, lane, item, record, start, end, runsOn, worker, outcome }: WorkSpan,
   trace: Trace,
   threads: Threads,
 ): TraceEvent {
@@ -65,7 +65,7 @@ function spanEvent(
     ph: 'X',
     name: node,
     cat: outcome,
-    ...threads.of(runsOn, `${node} / lane ${lane}`),
+    ...threads.of(worker === undefined ? runsOn : { worker }, `${node} / lane ${lane}`),
     ts,
     dur: Math.max(0.001, round(microseconds(end, trace) - ts)),
     ...(outcome === 'failed' ? { cname: 'terrible' } : {}),
@@ -160,37 +160,49 @@ interface Thread {
  * get their numbers on first use.
  */
 class Threads {
-  readonly #tids: Map<string, { readonly side: keyof typeof PROCESSES; readonly name: string; readonly tid: number }> =
-    new Map();
+  readonly #tids: Map<string, { readonly pid: number; readonly name: string; readonly tid: number }> = new Map();
+  /** The workers, whose processes are numbered after those of the sides. */
+  readonly #workers: string[] = [];
 
   constructor({ shape, spans }: Trace) {
     const place = new Map(shape.nodes.map(({ name }, i) => [name, i]));
     const rank = ({ node }: WorkSpan): number => place.get(node) ?? place.size;
     const lanes = spans.toSorted((a, b) => rank(a) - rank(b) || byCodeUnits(a.node, b.node) || a.lane - b.lane);
-    for (const { runsOn, node, lane } of lanes) this.of(runsOn, `${node} / lane ${lane}`);
+    for (const { runsOn, worker, node, lane } of lanes)
+      this.of(worker === undefined ? runsOn : { worker }, `${node} / lane ${lane}`);
   }
 
-  of(side: keyof typeof PROCESSES, name: string): Thread {
-    const key = `${side} ${name}`;
+  of(home: keyof typeof PROCESSES | { readonly worker: string }, name: string): Thread {
+    const pid = typeof home === 'string' ? PROCESSES[home] : this.#workerPid(home.worker);
+    const key = `${pid} ${name}`;
     const known = this.#tids.get(key);
     const tid = known?.tid ?? this.#tids.size + 1;
-    if (known === undefined) this.#tids.set(key, { side, name, tid });
-    return { pid: PROCESSES[side], tid };
+    if (known === undefined) this.#tids.set(key, { pid, name, tid });
+    return { pid, tid };
+  }
+
+  #workerPid(worker: string): number {
+    if (!this.#workers.includes(worker)) this.#workers.push(worker);
+    return PROCESSES.edges + 1 + this.#workers.indexOf(worker);
   }
 
   names(): TraceEvent[] {
-    const processes = Object.keys(PROCESSES) as (keyof typeof PROCESSES)[];
+    const sides = Object.keys(PROCESSES) as (keyof typeof PROCESSES)[];
     const threads = [...this.#tids.values()];
+    const processes = [
+      ...sides.map((side) => ({ pid: PROCESSES[side], name: PROCESS_NAMES[side] })),
+      ...this.#workers.map((name) => ({ pid: this.#workerPid(name), name })),
+    ];
     return [
       ...processes
-        .filter((side) => side === 'edges' || threads.some((thread) => thread.side === side))
-        .flatMap((side) => [
-          metadata('process_name', PROCESSES[side], 0, { name: PROCESS_NAMES[side] }),
-          metadata('process_sort_index', PROCESSES[side], 0, { sort_index: PROCESSES[side] }),
+        .filter(({ pid }) => pid === PROCESSES.edges || threads.some((thread) => thread.pid === pid))
+        .flatMap(({ pid, name }) => [
+          metadata('process_name', pid, 0, { name }),
+          metadata('process_sort_index', pid, 0, { sort_index: pid }),
         ]),
-      ...threads.flatMap(({ side, name, tid }) => [
-        metadata('thread_name', PROCESSES[side], tid, { name }),
-        metadata('thread_sort_index', PROCESSES[side], tid, { sort_index: tid }),
+      ...threads.flatMap(({ pid, name, tid }) => [
+        metadata('thread_name', pid, tid, { name }),
+        metadata('thread_sort_index', pid, tid, { sort_index: tid }),
       ]),
     ];
   }

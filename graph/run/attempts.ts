@@ -1,6 +1,6 @@
 import { delayBefore, type FullPolicy, lastResort } from '../definition/error-policy.ts';
 import type { ItemContext } from '../definition/pull-map.ts';
-import type { WorkSpan } from '../definition/shape.ts';
+import type { TraceMark, WorkSpan } from '../definition/shape.ts';
 import { ItemError } from './item-error.ts';
 import { discard, type NodeRun } from './node-run.ts';
 import type { Parcel } from './parcel.ts';
@@ -13,6 +13,22 @@ export interface NodeContext<C> extends ItemContext {
   readonly attempt: number;
   /** Adds a mark with the current time to the trace of the run. */
   mark(name: string, detail?: Readonly<Record<string, unknown>>): void;
+}
+
+/** The key of the method by which a function tells that it ran in a worker. */
+export const RAN: unique symbol = Symbol('quadrille.ran');
+
+/** Where and when an attempt ran. Times are in milliseconds on the clock of `performance.now()`. */
+export interface RemoteSpan {
+  readonly worker: string;
+  readonly start: number;
+  readonly end: number;
+  readonly marks: readonly Omit<TraceMark, 'node'>[];
+}
+
+/** What the functions that the library itself puts in nodes are given. */
+export interface AttemptContext extends NodeContext<never> {
+  [RAN](span: RemoteSpan): void;
 }
 
 /**
@@ -110,7 +126,8 @@ async function attemptOnce<A, B>(
   const { run, meta, counts } = node;
   const start = performance.now();
   let outcome: WorkSpan['outcome'] = 'failed';
-  const full: NodeContext<never> = {
+  let remote: RemoteSpan | undefined;
+  const full: AttemptContext = {
     signal,
     index,
     lane,
@@ -119,16 +136,26 @@ async function attemptOnce<A, B>(
       return run.context() as never;
     },
     mark: (name, detail) => mark(node, name, detail),
+    [RAN]: (span) => {
+      remote = span;
+    },
   };
   try {
     const result = await fn(item, full);
     outcome = 'done';
     return result;
   } finally {
-    const end = performance.now();
-    counts.busy += end - start;
+    const now = performance.now();
+    // The clocks of machines differ. The work of a worker was between the start and the end of the attempt.
+    const within = (time: number): number => Math.min(now, Math.max(start, time));
+    const begin = remote === undefined ? start : within(remote.start);
+    const end = remote === undefined ? now : within(remote.end);
+    const where = remote === undefined ? { runsOn } : { runsOn, worker: remote.worker };
+    counts.busy += end - begin;
     if (outcome === 'failed' && signal.aborted) outcome = 'aborted';
-    run.observer?.span({ node: meta.name, lane, item: index, record, start, end, runsOn, outcome });
+    for (const { time, ...told } of remote?.marks ?? [])
+      run.observer?.mark({ node: meta.name, time: within(time), ...told });
+    run.observer?.span({ node: meta.name, lane, item: index, record, start: begin, end, ...where, outcome });
   }
 }
 

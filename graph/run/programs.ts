@@ -12,7 +12,7 @@ import {
   underPolicy,
   type Work,
 } from './attempts.ts';
-import { checkedCapacity } from './channel.ts';
+import { type Channel, checkedCapacity } from './channel.ts';
 import { DEMAND, type Demand } from './demand.ts';
 import { ItemError } from './item-error.ts';
 import {
@@ -98,12 +98,24 @@ export interface StageSteps<A, B> {
   readonly units?: ((item: A) => number) | undefined;
   readonly discardResult?: ((result: B) => void) | undefined;
   /** Called for each item that the function has accepted. From then on, the item belongs to the function. */
-  readonly taken?: (parcel: Parcel<A>) => void;
+  readonly taken?: ((parcel: Parcel<A>) => void) | undefined;
+  /** Decides when items may begin, in place of the node's lanes. */
+  readonly admission?: Admission | undefined;
+}
+
+/** Admits items to a stage. */
+export interface Admission {
+  /** Maximum number of items that are in progress at the same time. */
+  readonly most: number;
+  /** Resolves when another item may begin. */
+  enter(): Promise<void>;
+  /** Called when an item that entered has been delivered or skipped. */
+  leave(): void;
 }
 
 /** The program of a stage, which applies a function to each item, for up to `meta.lanes` items at the same time. */
 export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>): NodeProgram {
-  const { ordered, units, discardResult, taken } = steps;
+  const { ordered, units, discardResult, taken, admission } = steps;
   return (node) => {
     const { channel } = node.inputs[0]!;
     const { run, meta, path: name } = node;
@@ -117,8 +129,10 @@ export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>
       taken?.(parcel as Parcel<A>);
       return { item: result, name: parcel.name, discard: discardResult as Parcel['discard'], sizeOf: undefined };
     };
-    const results = pullMap(channel as Pullable<Parcel>, work, {
-      lanes: meta.lanes,
+    const lanes = admission === undefined ? undefined : new Lanes();
+    const source = admission === undefined ? channel : admitted(channel, admission);
+    const results = pullMap(source as Pullable<Parcel>, lanes === undefined ? work : lanes.numbered(work), {
+      lanes: admission?.most ?? meta.lanes,
       ordered,
       name,
       discard: free,
@@ -126,8 +140,35 @@ export function stageProgram<A, B>(workOf: WorkOf<A, B>, steps: StageSteps<A, B>
         if (result !== SKIPPED) free(result);
       },
     });
-    return drive(node, results);
+    return drive(node, admission === undefined ? results : results.pipe(tap(() => admission.leave())));
   };
+}
+
+/** Reads a channel as items are admitted. */
+async function* admitted(channel: Channel<Parcel>, admission: Admission): AsyncGenerator<Parcel, undefined> {
+  for (;;) {
+    await admission.enter();
+    const next = await channel.take();
+    if (next.done === true) return undefined;
+    yield next.value;
+  }
+}
+
+/** Gives each item in progress a number of its own. Numbers that are free again are given first. */
+class Lanes {
+  readonly #free: number[] = [];
+  #count = 0;
+
+  numbered<A, B>(work: (item: A, context: ItemContext) => Promise<B>): (item: A, context: ItemContext) => Promise<B> {
+    return async (item, context) => {
+      const lane = this.#free.pop() ?? this.#count++;
+      try {
+        return await work(item, { ...context, lane });
+      } finally {
+        this.#free.push(lane);
+      }
+    };
+  }
 }
 
 /**

@@ -38,7 +38,10 @@ export const anyShape: fc.Arbitrary<GraphShape> = fc.uniqueArray(anyName, { maxL
       nodes: fc
         .tuple(
           ...names.map((name) =>
-            fc.record({ name: fc.constant(name), kind, lanes: fc.integer({ min: 1, max: 4 }), capacity, runsOn: side }),
+            fc.record({
+              ...{ name: fc.constant(name), kind, lanes: fc.integer({ min: 1, max: 4 }), capacity, runsOn: side },
+              remote: fc.option(anyName, { nil: undefined }),
+            }),
           ),
         )
         .chain((nodes) => fc.shuffledSubarray(nodes, { minLength: nodes.length })),
@@ -96,6 +99,7 @@ export const anyTrace: fc.Arbitrary<Trace> = anyShape
           cuts: fc.array(moment, { maxLength: 12 }),
           outcome: fc.constantFrom('done' as const, 'failed' as const, 'aborted' as const),
           runsOn: fc.constantFrom('cpu' as const, 'gpu' as const),
+          worker: fc.constantFrom(undefined, undefined, 'w1', 'w2'),
         }),
         { maxLength: 6 },
       ),
@@ -121,10 +125,10 @@ export const anyTrace: fc.Arbitrary<Trace> = anyShape
     }),
   )
   .map(({ shape, lanes, samples, marks, counters }) => {
-    const spans = lanes.flatMap(({ node, cuts, outcome, runsOn }, lane) => {
+    const spans = lanes.flatMap(({ node, cuts, outcome, runsOn, worker }, lane) => {
       const times = cuts.toSorted((a, b) => a - b);
       return times.slice(1).flatMap((end, i) => {
-        const span = { node, lane, item: lane * 3 + i, start: times[i]!, end, runsOn, outcome };
+        const span = { node, lane, item: lane * 3 + i, start: times[i]!, end, runsOn, worker, outcome };
         return i % 2 === 0 ? [span] : [];
       });
     });

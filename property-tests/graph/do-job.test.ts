@@ -51,7 +51,7 @@ const outcomes = (payload: Uint8Array): unknown[] => {
   const pieces = unpacked(payload);
   return Array.from({ length: pieces.length / 2 }, (_, i) => {
     try {
-      return readResult(pieces[2 * i + 1]!, readNews(pieces[2 * i]!).failed, () => landing, []);
+      return readResult(pieces[2 * i + 1]!, readNews(pieces[2 * i]!).failed, () => landing);
     } catch (error) {
       return error;
     }

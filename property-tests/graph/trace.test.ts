@@ -107,8 +107,12 @@ describe('the Chrome trace', () => {
     const known = new Set(names.map(threadOf));
     for (const event of events) if ('Xisf'.includes(event.ph)) expect(known.has(threadOf(event))).toBe(true);
     const work = of(events, 'X').filter(({ args }) => 'outcome' in args);
-    for (const [i, { pid }] of work.entries()) expect(pid).toBe(trace.spans[i]!.runsOn === 'gpu' ? 2 : 1);
     const processes = of(events, 'M').filter(({ name }) => name === 'process_name');
+    const nameOf = new Map(processes.map(({ pid, args }) => [pid, args.name]));
+    for (const [i, { pid }] of work.entries()) {
+      const { runsOn, worker } = trace.spans[i]!;
+      expect(nameOf.get(pid)).toBe(worker ?? (runsOn === 'gpu' ? 'GPU' : 'CPU'));
+    }
     const named = new Set(processes.map(({ pid }) => pid));
     for (const { pid } of events) expect(named.has(pid)).toBe(true);
   });

@@ -136,6 +136,10 @@ export const graphCalls: ValidCalls = {
   drawDot: drawing,
   drawMermaid: drawing,
   drawSvg: drawing,
+  inProcessQueue: {
+    args: () => ({ options: { modules: opaque({}), 'context?': 1, 'lanes?': 2 } }),
+    takes: { 'options.context': 'functions of a graph may have anything as their context' },
+  },
   graph: {
     args: () => ({ name: 'copy', define: (b: GraphBuilder<unknown>) => b.sink('to', b.source('from', [1]), free) }),
   },

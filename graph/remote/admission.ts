@@ -1,0 +1,52 @@
+/** Milliseconds of work that a job should have, so that handing it out costs little. */
+const JOB_MILLISECONDS = 50;
+/** Maximum number of items in a job. */
+const MAX_GROUP = 256;
+/** Maximum number of bytes of a job with several items. */
+export const MAX_GROUP_BYTES: number = 2 ** 20;
+/** Share of the newest job in the averages. */
+const NEWEST = 1 / 4;
+
+/**
+ * Decides how many items make a job, and admits as many items to a stage as its jobs can hold. The sizes follow from
+ * the items so far; the first jobs have one item each.
+ */
+export class Admission {
+  /** Number of items that may be in progress if jobs are as large as can be. */
+  readonly most: number;
+  /** Number of items in a job. */
+  group = 1;
+  readonly #lanes: number;
+  #milliseconds: number | undefined;
+  #bytes = 0;
+  #inside = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(lanes: number) {
+    this.#lanes = lanes;
+    this.most = lanes * MAX_GROUP;
+  }
+
+  /** Resolves when another item may begin. There may be one caller at a time. */
+  async enter(): Promise<void> {
+    while (this.#inside >= this.#lanes * this.group) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#inside++;
+  }
+
+  /** Must be called when an item that entered has been delivered or skipped. */
+  leave(): void {
+    this.#inside--;
+    this.#wake?.();
+  }
+
+  /** Learns from a job of `count` items, their working time and their bytes. */
+  learn(count: number, milliseconds: number, bytes: number): void {
+    const isFirst = this.#milliseconds === undefined;
+    const mix = (known: number, newest: number): number => (isFirst ? newest : known + (newest - known) * NEWEST);
+    this.#milliseconds = mix(this.#milliseconds ?? 0, Math.max(0, milliseconds / count));
+    this.#bytes = mix(this.#bytes, bytes / count);
+    const wanted = Math.min(JOB_MILLISECONDS / this.#milliseconds, MAX_GROUP_BYTES / this.#bytes, MAX_GROUP);
+    this.group = Math.max(1, Math.ceil(wanted));
+    this.#wake?.();
+  }
+}
