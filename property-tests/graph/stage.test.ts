@@ -313,3 +313,20 @@ describe('bad input', () => {
     }
   });
 });
+
+describe('many lanes before an edge with little room', () => {
+  test.prop({
+    lanes: fc.integer({ min: 50, max: 300 }),
+    capacity: fc.integer({ min: 1, max: 3 }),
+    ordered: fc.boolean(),
+  })(
+    'wait one after the other, so waiting takes work in proportion to the items',
+    async ({ lanes, capacity, ordered }) => {
+      const slow = stage('slow', async (x: number) => turns(1).then(() => x), { capacity });
+      const items = range(200);
+      const results = await all(pullMap(items, async (x) => x, { lanes, ordered }).pipe(slow));
+      expect(sorted(results)).toEqual(items);
+      expect(slow.counters().stalls).toBeLessThanOrEqual(2 * items.length);
+    },
+  );
+});
