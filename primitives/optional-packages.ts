@@ -5,6 +5,8 @@
 const VERSIONS = {
   '@observablehq/plot': '0.6.17',
   '@sparticuz/chromium': '143.0.4',
+  bullmq: '6.7.0',
+  ioredis: '6.0.0',
   linkedom: '0.18.12',
   tsx: '4.23.15',
   webgpu: '0.6.2',

@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Whether the program `redis-server` is installed here. One line says so where it is not. */
+export const hasRedis: boolean = spawnSync('redis-server', ['--version']).status === 0;
+if (!hasRedis) console.info('Tests of queues on Redis do not run: redis-server is not installed.');
+
+/** A Redis server of a test, with files and a port of its own. */
+export interface TestRedis {
+  readonly url: string;
+  /** Ends the server as `kill -9` does. */
+  kill(): Promise<void>;
+  /** Starts it again, on the same port and with what it had on disk. */
+  start(): Promise<void>;
+  /** Ends the server and removes its files. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** Starts a Redis server that writes every change to disk. */
+export async function startRedis(...settings: readonly string[]): Promise<TestRedis> {
+  const folder = mkdtempSync(join(tmpdir(), 'redis-'));
+  const port = await freePort();
+  let server: ChildProcess | undefined;
+  const kill = async (): Promise<void> => {
+    const running = server;
+    server = undefined;
+    if (running === undefined || running.exitCode !== null || running.signalCode !== null) return;
+    running.kill('SIGKILL');
+    await once(running, 'exit');
+  };
+  const start = async (): Promise<void> => {
+    const always = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes'];
+    server = spawn('redis-server', [...always, ...settings], { stdio: 'ignore' });
+    const late = performance.now() + 20_000;
+    while (!(await answers(port))) {
+      if (server.exitCode !== null) throw new Error(`redis-server ended with ${server.exitCode}.`);
+      if (performance.now() > late) throw new Error('redis-server does not answer.');
+      await delay(10);
+    }
+  };
+  try {
+    await start();
+  } catch (error) {
+    await kill();
+    throw error;
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    kill,
+    start,
+    async [Symbol.asyncDispose]() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { readonly port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function answers(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    socket.write('PING\r\n');
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    // A server that is still loading its files says so. One with a password has started.
+    return /^(\+PONG|-NOAUTH)/.test(answer.toString());
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
