@@ -48,7 +48,8 @@ export async function doJob(
   const results: Uint8Array[] = [];
   for (let i = 0; i < pieces.length; i += 2) {
     signal.throwIfAborted();
-    results.push(...(await doItem(work, pieces[i]!, pieces[i + 1]!, { ...options, signal }, started)));
+    const found = await doItem(work, pieces[i]!, pieces[i + 1]!, { ...options, signal }, started);
+    for (const piece of found) results.push(piece);
     signal.throwIfAborted();
   }
   const payload = await packed(results);

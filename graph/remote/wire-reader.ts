@@ -15,7 +15,7 @@ export function readValue(bytes: Uint8Array, landing: () => unknown, columns: Co
   try {
     const value = reader.value(0);
     reader.end();
-    columns.push(...reader.columns);
+    for (const column of reader.columns) columns.push(column);
     return value;
   } catch (error) {
     disposeAll(reader.columns);

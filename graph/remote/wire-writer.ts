@@ -18,7 +18,7 @@ export async function writeValue(value: unknown, root: string, columns: Column[]
     writer.abandon();
     throw error;
   } finally {
-    columns.push(...writer.columns);
+    for (const column of writer.columns) columns.push(column);
   }
   return writer.bytes();
 }

@@ -33,6 +33,9 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'backends/workers/wasm/scalar-operations.ts': ['(...operands)'],
     'backends/workers/wasm/vector-operations.ts': ['vector(...operands)'],
   },
+  'Pieces of a fixed length.': {
+    'graph/remote/wire-reader.ts': ['fromCharCode(...units.subarray(i, i + 8192))'],
+  },
   'The bytes of one instruction of WebAssembly.': {
     'backends/workers/wasm/wasm-code.ts': [
       'push(...bytes)',
