@@ -1,3 +1,4 @@
+import { turn } from '../../primitives/turn.ts';
 import { tell } from '../../primitives/warnings.ts';
 import type { AttemptContext, NodeFunction } from '../run/attempts.ts';
 import { RAN } from '../run/attempts.ts';
@@ -113,7 +114,7 @@ class RemoteCalls {
     if (this.#waiting.length >= this.admission.group) this.#handOut(this.admission.group);
     if (this.#isPlanned || this.#waiting.length === 0) return;
     this.#isPlanned = true;
-    nextTurn(() => {
+    void turn().then(() => {
       this.#isPlanned = false;
       this.#handOut(1);
     });
@@ -160,10 +161,4 @@ class RemoteCalls {
     this.admission.learn(entries.length, milliseconds, Math.max(payload.length, outcome.payload.length));
     for (const [i, { resolve }] of entries.entries()) resolve({ outcome, news: news[i]!, result: pieces[2 * i + 1]! });
   }
-}
-
-/** Calls `then` in the next turn of the event loop. Pages have only timers for this, which take a millisecond or more. */
-function nextTurn(then: () => void): void {
-  if (typeof setImmediate === 'function') setImmediate(then);
-  else setTimeout(then);
 }
