@@ -1,9 +1,11 @@
 import { requireArguments, wrongArgument } from './arguments.ts';
 import { Column, commonLength, requireContext, requireType } from './columns/column.ts';
+import { elementsPerWord } from './columns/host-array.ts';
 import { capacityOf, scaleLength } from './columns/length.ts';
 import { alive, extentOf, fuse, programOf, storedArray } from './columns/program.ts';
 import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
+import type { ArrayBinding } from './contract/backend.ts';
 import { decodeTilesOn } from './decode-tiles-by-walks.ts';
 import { gather } from './gather.ts';
 import { anything, aWhole, aWord, optional, someOptions, someRecord } from './kinds.ts';
@@ -88,17 +90,16 @@ export function decodeTiles<F extends CellFormat>(
     const tileLength = commonLength([start, first], 'decodeTiles');
     return context.scope(() => {
       const length = scaleLength(context, tileLength, cells);
-      const bits = as.endsWith('8') ? 8 : as.endsWith('16') ? 16 : 32;
+      const bits = bitsOfCell(as);
       const type = as.startsWith('u') ? 'u32' : 'i32';
       const count = (capacityOf(length) / 32) * bits;
       const memory = context.allocate(count, typeof length === 'number' ? undefined : length.memory);
       if (count > 0) {
-        const { memory: read, storage, offset } = storedArray(allWords(context, words));
         const tile = fuse('decodeTiles', [], ['u32', 'u32'], (index, _, loader) => loader.load([start, first], index));
         decodeTilesOn(context.backend, {
           extent: extentOf(tileLength),
           tile: programOf(tile, context, tileLength),
-          words: { buffer: alive(read).buffer, storage, offset, length: words.capacity },
+          words: wordsBinding(context, words),
           columns,
           rows,
           bits,
@@ -119,8 +120,15 @@ export function requireTile(call: string, columns: number, rows: number, multipl
   }
 }
 
-/** The words as a stored column of their capacity, with 0 past the last one. */
-export function allWords(context: Context, words: Column<'u32'>): Column {
-  if (typeof words.length === 'number') return storedWords(context, words);
-  return context.materialize(gather(words, sequence(words.capacity)));
+/** The words as a stored array of their capacity, with 0 past the last one. */
+export function wordsBinding(context: Context, words: Column<'u32'>): ArrayBinding {
+  const isKnown = typeof words.length === 'number';
+  const all = isKnown ? storedWords(context, words) : context.materialize(gather(words, sequence(words.capacity)));
+  const { memory, storage, offset } = storedArray(all);
+  return { buffer: alive(memory).buffer, storage, offset, length: words.capacity };
+}
+
+/** Number of bits of a cell. */
+export function bitsOfCell(format: CellFormat): 8 | 16 | 32 {
+  return (32 / elementsPerWord(format)) as 8 | 16 | 32;
 }

@@ -1,12 +1,11 @@
 import { requireArguments, requireFunctor, wrongArgument } from './arguments.ts';
 import { type Column, commonLength, requireContext, requireLength, requireType } from './columns/column.ts';
 import { capacityOf } from './columns/length.ts';
-import { alive, destination, extentOf, fuse, programOf, storedArray } from './columns/program.ts';
+import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
-import type { ArrayBinding, TileHistogramsCommand } from './contract/backend.ts';
-import { allWords, type EncodedTiles, requireTile } from './decode-tiles.ts';
+import type { TileHistogramsCommand } from './contract/backend.ts';
+import { bitsOfCell, type EncodedTiles, requireTile, wordsBinding } from './decode-tiles.ts';
 import { ArgumentError } from './errors.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { isScalar, leafTypes } from './functors/shapes.ts';
@@ -159,25 +158,19 @@ export function tileHistograms(
       tileHistogramsOn(context.backend, {
         extent: extentOf(tileLength),
         tile: programOf(tile, context, tileLength),
-        words: bindingOf(context, words),
-        ...{ columns, rows, bits: as === 'u8' ? 8 : as === 'u16' ? 16 : 32 },
+        words: wordsBinding(context, words),
+        ...{ columns, rows, bits: bitsOfCell(as) },
         part: programOf(part, context, partLength),
         parts: partCount,
-        masks: bindingOf(context, masks),
+        masks: wordsBinding(context, masks),
         bin: programOf(bin, context, tileCount * columns * rows),
         ...{ bins, histograms },
-        hidden: hidden && { bits: bindingOf(context, hidden.bits), pitch: hidden.pitch, bin: hidden.bin },
+        hidden: hidden && { bits: wordsBinding(context, hidden.bits), pitch: hidden.pitch, bin: hidden.bin },
         into: { buffer, word: offset },
       } satisfies TileHistogramsCommand);
       return counts;
     });
   });
-}
-
-/** All words that a column has room for, as a stored array. */
-function bindingOf(context: Context, words: Column<'u32'>): ArrayBinding {
-  const { memory, storage, offset } = storedArray(allWords(context, words));
-  return { buffer: alive(memory).buffer, storage, offset, length: words.capacity };
 }
 
 function requireOffsets({ length }: Column<'u32'>, tiles: Column['length']): void {

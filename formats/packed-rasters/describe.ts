@@ -1,8 +1,8 @@
 import type { Sample } from '../../algorithms/geometry/raster.ts';
+import { valueOfOrderedWord } from '../../algorithms/zonal/ordered-words.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { type PackedLayout, tileGrid } from './layout.ts';
 import type { BandMetadata, PackedMetadata } from './metadata.ts';
-import { valueOfWord } from './ordered.ts';
 import type { PackedFile } from './reader.ts';
 
 /** Facts about a packed raster, which its header, metadata and directory state. */
@@ -61,6 +61,6 @@ function bandFacts(layout: PackedLayout, band: BandMetadata, entries: TileEntrie
     low = Math.min(low, entries.minimum[tile]!);
     high = Math.max(high, entries.maximum[tile]!);
   }
-  const value = (word: number) => (high < 0 ? null : valueOfWord(layout.sample, word));
+  const value = (word: number) => (high < 0 ? null : valueOfOrderedWord(layout.sample, word));
   return { ...band, minimum: value(low), maximum: value(high), tiles };
 }

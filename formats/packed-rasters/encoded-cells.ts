@@ -1,10 +1,11 @@
 import type { EncodedCells, Window } from '../../algorithms/geometry/raster.ts';
+import { valueOfOrderedWord } from '../../algorithms/zonal/ordered-words.ts';
 import type { Context } from '../../primitives/index.ts';
 import { type ByteSource, readInto } from '../tiff/byte-source.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { damaged, type PackedLayout } from './layout.ts';
 import { type HiddenTiles, hiddenTiles, hideCells, hideMask } from './mask-bits.ts';
-import { ORDER_FLIP, valueOfWord } from './ordered.ts';
+import { ORDER_FLIP } from './ordered.ts';
 import { recodedWords, recoder } from './recode.ts';
 import { blocksOf } from './residuals.ts';
 import { type CheckedTiles, findDamagedTile } from './tile-check.ts';
@@ -45,7 +46,7 @@ export async function readEncoded(
   const { tileColumns, tileRows, sample } = layout;
   const isRead = (tile: number): boolean =>
     hidesCells(entries, tile) ||
-    !isAlike!(valueOfWord(sample, entries.minimum[tile]!), valueOfWord(sample, entries.maximum[tile]!));
+    !isAlike!(valueOfOrderedWord(sample, entries.minimum[tile]!), valueOfOrderedWord(sample, entries.maximum[tile]!));
   const runs = [...tiles.runs(window, isWanted, isAlike && isRead)];
   const wanted = runs.flatMap((run) => run.tiles);
   // The first word stands for widths of 0, which constant tiles have. Runs follow, and then what raw tiles become.

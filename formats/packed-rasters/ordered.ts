@@ -1,5 +1,4 @@
 import type { Sample } from '../../algorithms/geometry/raster.ts';
-import { sampleBits } from './layout.ts';
 
 /**
  * The bits in which residuals of f32 are counted, whose order as unsigned words is that of the floats. −0 comes before 0,
@@ -24,12 +23,3 @@ export const ORDER_FLIP: Readonly<Record<Sample, number>> = {
   i32: 0x80000000,
   f32: 0,
 };
-
-/** The value whose ordered word is `word`. */
-export function valueOfWord(sample: Sample, word: number): number {
-  const bits = word ^ ORDER_FLIP[sample];
-  if (sample === 'f32') return new Float32Array(Uint32Array.of(bits < 0 ? bits & 0x7fffffff : ~bits).buffer)[0]!;
-  if (sample.startsWith('u')) return bits >>> 0;
-  const shift = 32 - sampleBits(sample);
-  return (bits << shift) >> shift;
-}
