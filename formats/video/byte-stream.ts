@@ -35,8 +35,11 @@ export interface ByteStream {
 const FIRST_BYTES = 2 ** 24;
 const LINE_FEED = 10;
 
-/** Reads from a Node stream. `close` destroys the Node stream. */
-export function byteStream(source: VideoStream, file: string): ByteStream {
+/**
+ * Reads from a Node stream. `close` destroys the Node stream, and waits for `closed` if it is given: a stream of a file
+ * holds the file open until its last read ends.
+ */
+export function byteStream(source: VideoStream, file: string, closed?: Promise<void>): ByteStream {
   const pieces = source[Symbol.asyncIterator]();
   let piece: Uint8Array = new Uint8Array(0);
   let [at, offset] = [0, 0];
@@ -109,6 +112,7 @@ export function byteStream(source: VideoStream, file: string): ByteStream {
     async close() {
       source.destroy();
       await pieces.return?.();
+      await closed;
     },
   };
 }

@@ -96,7 +96,8 @@ async function openPath(path: string, channel: VideoChannel, signal: AbortSignal
     throw error;
   }
   await bytes.close();
-  return openStream(createReadStream(path, { highWaterMark: FILE_PIECE }), path, channel, signal);
+  const stream = createReadStream(path, { highWaterMark: FILE_PIECE });
+  return openStream(stream, path, channel, signal, new Promise<void>((resolve) => stream.once('close', resolve)));
 }
 
 const MAGIC_BYTES = 16;
@@ -117,8 +118,9 @@ async function openStream(
   name: string,
   channel: VideoChannel,
   signal: AbortSignal,
+  closed?: Promise<void>,
 ): Promise<VideoReader> {
-  const stream: ByteStream = byteStream(source, name);
+  const stream: ByteStream = byteStream(source, name, closed);
   try {
     const magic = Buffer.from(await stream.peek(MAGIC_BYTES, signal)).toString('latin1');
     if (OPENERS.some(([isMagic]) => isMagic(magic))) throw notInStream(magic, name);
