@@ -58,6 +58,7 @@ export type { RemoteModules } from './remote/do-job.ts';
 export { type InProcessQueueOptions, inProcessQueue } from './remote/in-process.ts';
 export type { RemoteOptions } from './remote/remote-options.ts';
 export type {
+  OpenRunOptions,
   RemoteFunction,
   RemoteJob,
   RemoteOutcome,

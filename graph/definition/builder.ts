@@ -106,7 +106,7 @@ export class GraphBuilder<C> {
     const program =
       remote === undefined
         ? stageProgram(work, steps)
-        : remoteProgram(remote.queue, remoteFunction(remote, fn, this.#nodes.path(name)), work, steps);
+        : remoteProgram(remote, remoteFunction(remote, fn, this.#nodes.path(name)), work, steps);
     const outputs = [outputOf(name, undefined)];
     const isMeasure = progress !== undefined;
     const meta = metaOf(name, 'map', edge, { ...options, remote: remote?.queue.name });

@@ -82,12 +82,12 @@ export interface GraphStageOptions<A, B, C> extends SinkOptions<A> {
    * typed arrays or columns, and are copied on their way. Policies, progress and order are as without `remote`, with
    * these differences:
    *
-   * - `lanes` bounds the jobs that are handed out at the same time. A job has one item, or as many small ones as take
-   *   about 50 ms, at most 256. So up to 256 small items per lane are in progress.
+   * - `lanes` bounds the jobs that are handed out at the same time. A job has one item, or, without `remote.id`, as many small
+   *   ones as take about 50 ms, at most 256. So up to 256 small items per lane are in progress.
    * - An item is freed by `discard` once its result is there, because the function owns a copy.
    * - `elsewhere` and the policy `migrate` are refused (`graph/remote-migrate`).
    */
-  readonly remote?: RemoteOptions | undefined;
+  readonly remote?: RemoteOptions<A> | undefined;
   /** Frees a result that is not processed further because the run ended early. */
   readonly discardResult?: ((result: B) => void) | undefined;
 }

@@ -1,7 +1,7 @@
 /** Milliseconds of work that a job should have, so that handing it out costs little. */
 const JOB_MILLISECONDS = 50;
 /** Maximum number of items in a job. */
-const MAX_GROUP = 256;
+export const MAX_GROUP = 256;
 /** Maximum number of bytes of a job with several items. */
 export const MAX_GROUP_BYTES: number = 2 ** 20;
 /** Share of the newest job in the averages. */
@@ -17,14 +17,16 @@ export class Admission {
   /** Number of items in a job. */
   group = 1;
   readonly #lanes: number;
+  readonly #maxGroup: number;
   #milliseconds: number | undefined;
   #bytes = 0;
   #inside = 0;
   #wake: (() => void) | undefined;
 
-  constructor(lanes: number) {
+  constructor(lanes: number, maxGroup: number) {
     this.#lanes = lanes;
-    this.most = lanes * MAX_GROUP;
+    this.#maxGroup = maxGroup;
+    this.most = lanes * maxGroup;
   }
 
   /** Resolves when another item may begin. There may be one caller at a time. */
@@ -45,7 +47,7 @@ export class Admission {
     const mix = (known: number, newest: number): number => (isFirst ? newest : known + (newest - known) * NEWEST);
     this.#milliseconds = mix(this.#milliseconds ?? 0, Math.max(0, milliseconds / count));
     this.#bytes = mix(this.#bytes, bytes / count);
-    const wanted = Math.min(JOB_MILLISECONDS / this.#milliseconds, MAX_GROUP_BYTES / this.#bytes, MAX_GROUP);
+    const wanted = Math.min(JOB_MILLISECONDS / this.#milliseconds, MAX_GROUP_BYTES / this.#bytes, this.#maxGroup);
     this.group = Math.max(1, Math.ceil(wanted));
     this.#wake?.();
   }

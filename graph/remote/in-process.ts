@@ -44,9 +44,9 @@ export function inProcessQueue(options: InProcessQueueOptions): WorkQueue {
   let isClosed = false;
   return {
     name: 'in process',
-    openRun: async () => {
+    openRun: async ({ id } = {}) => {
       if (isClosed) throw closedError('queue');
-      const run = new InProcessRun(`run-${++opened}`, options, turns, () => runs.delete(run));
+      const run = new InProcessRun(id ?? `run-${++opened}`, options, turns, () => runs.delete(run));
       runs.add(run);
       return run;
     },

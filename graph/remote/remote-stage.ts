@@ -5,24 +5,25 @@ import { RAN } from '../run/attempts.ts';
 import type { NodeProgram, NodeRun } from '../run/node-run.ts';
 import { discard } from '../run/node-run.ts';
 import { type StageSteps, stageProgram, type WorkOf } from '../run/programs.ts';
-import { Admission, MAX_GROUP_BYTES } from './admission.ts';
+import { Admission, MAX_GROUP, MAX_GROUP_BYTES } from './admission.ts';
 import { type ItemNews, readNews, readResult, writeItem } from './job-wire.ts';
+import { type RemoteOptions, requireRemoteId } from './remote-options.ts';
 import { packed, unpacked } from './wire.ts';
 import { badBytes } from './wire-form.ts';
-import type { RemoteFunction, RemoteOutcome, RemoteRun, WorkQueue } from './work-queue.ts';
+import type { RemoteFunction, RemoteOutcome, RemoteRun } from './work-queue.ts';
 
 /**
  * The program of a stage whose function runs in workers of a queue. The error policy, and with it retries, is that of
  * the stage: each attempt is an item of a job.
  */
 export function remoteProgram<A, B>(
-  queue: WorkQueue,
+  remote: RemoteOptions<A>,
   fn: RemoteFunction,
   workOf: WorkOf<A, B>,
   steps: StageSteps<A, B>,
 ): NodeProgram {
   return async (node) => {
-    const calls = new RemoteCalls(queue, fn, node);
+    const calls = new RemoteCalls(remote as RemoteOptions<unknown>, fn, node);
     const { admission } = calls;
     // The worker has a copy, so the item is free as soon as there is a result.
     const taken: StageSteps<A, B>['taken'] = (parcel) => discard(node, parcel);
@@ -38,6 +39,7 @@ export function remoteProgram<A, B>(
 /** An item that waits for a place in a job, or for the end of its job. */
 interface Entry {
   readonly pieces: readonly [Uint8Array, Uint8Array];
+  readonly id: string | undefined;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
@@ -51,7 +53,7 @@ interface Answer {
 /** The calls of a remote function in one run of a graph. */
 class RemoteCalls {
   readonly admission: Admission;
-  readonly #queue: WorkQueue;
+  readonly #remote: RemoteOptions<unknown>;
   readonly #function: RemoteFunction;
   readonly #node: NodeRun;
   readonly #waiting: Entry[] = [];
@@ -62,20 +64,22 @@ class RemoteCalls {
   #lastId = 0;
   #isPlanned = false;
 
-  constructor(queue: WorkQueue, fn: RemoteFunction, node: NodeRun) {
-    this.#queue = queue;
+  constructor(remote: RemoteOptions<unknown>, fn: RemoteFunction, node: NodeRun) {
+    this.#remote = remote;
     this.#function = fn;
     this.#node = node;
-    this.admission = new Admission(node.meta.lanes);
+    this.admission = new Admission(node.meta.lanes, remote.id === undefined ? MAX_GROUP : 1);
   }
 
   /** Calls the function for an item, and resolves to the result. Takes the place of the stage's own function. */
   readonly call = async (item: unknown, context: AttemptContext): Promise<unknown> => {
+    const id = this.#remote.id?.(item);
+    if (this.#remote.id !== undefined) requireRemoteId(id, 'a job', { node: this.#node.path });
     const pieces = await writeItem(item, context);
     this.#follow(context.signal);
     context.signal.throwIfAborted();
     const { outcome, news, result } = await new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ pieces, resolve, reject });
+      this.#waiting.push({ pieces, id, resolve, reject });
       this.#handOutSoon();
     });
     const began = outcome.started - performance.timeOrigin;
@@ -147,12 +151,12 @@ class RemoteCalls {
   }
 
   async #submit(entries: readonly Entry[]): Promise<void> {
-    this.#run ??= this.#queue.openRun();
+    this.#run ??= this.#remote.queue.openRun(this.#remote.run);
     // The next attempt opens a run again.
     this.#run.catch(() => (this.#run = undefined));
     const run = await this.#run;
     const payload = await packed(entries.flatMap(({ pieces }) => pieces));
-    const id = `j${++this.#lastId}`;
+    const id = entries[0]!.id ?? `j${++this.#lastId}`;
     const outcome = await run.submit({ id, function: this.#function, payload }, this.#signal!);
     const pieces = unpacked(outcome.payload);
     if (pieces.length !== 2 * entries.length) throw badBytes('a result is missing', outcome.payload.length);

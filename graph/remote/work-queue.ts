@@ -49,11 +49,22 @@ export interface RemoteRun {
   close(): Promise<void>;
 }
 
+/** How a run appears on its queue. */
+export interface OpenRunOptions {
+  /**
+   * The id of an earlier run whose program ended without closing it, to take it over: jobs that it had handed out under
+   * the same ids are not done again. Letters, digits, `.`, `_` and `-`. Default: a new id.
+   */
+  readonly id?: string | undefined;
+  /** What people read in lists of runs. Default: nothing. */
+  readonly title?: string | undefined;
+}
+
 /** A queue that hands out jobs to workers, in this process or in others. */
 export interface WorkQueue {
   /** Names the queue in drawings, traces and errors. */
   readonly name: string;
-  openRun(): Promise<RemoteRun>;
+  openRun(options?: OpenRunOptions): Promise<RemoteRun>;
   /** Ends the connection to the queue, after its runs are closed. */
   close(): Promise<void>;
 }

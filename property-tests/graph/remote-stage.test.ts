@@ -53,12 +53,21 @@ const modules = { own: async () => module };
 /** A queue that counts the jobs of another, and may fail them. */
 function watched(lanes: number, fail: (job: RemoteJob, count: number) => unknown = () => undefined) {
   const queue = inProcessQueue({ modules, lanes });
-  const seen = { jobs: 0, running: 0, most: 0, bytes: [] as number[], ids: new Set<string>(), closed: 0 };
+  const seen = {
+    jobs: 0,
+    running: 0,
+    most: 0,
+    bytes: [] as number[],
+    ids: new Set<string>(),
+    closed: 0,
+    opened: [] as unknown[],
+  };
   const own: WorkQueue = {
     name: 'watched',
     close: () => queue.close(),
-    openRun: async () => {
-      const run = await queue.openRun();
+    openRun: async (options) => {
+      seen.opened.push(options);
+      const run = await queue.openRun(options);
       return {
         id: run.id,
         workers: () => run.workers(),
@@ -382,4 +391,25 @@ describe('the queue in this process', () => {
       .result;
     return first!;
   }
+});
+
+describe('jobs with names', () => {
+  const run = async (queue: WorkQueue, id: (item: number) => string) =>
+    graph('named', (g) => {
+      const remote = { queue, module: 'own', run: { id: 'again', title: 'doubles' }, id };
+      return g.collect('all', g.stage('double', g.source('items', range(40)), module.double, { lanes: 3, remote }));
+    }).run().result;
+
+  test('travel alone, and the run has the id and title that were given', async () => {
+    const { queue, seen } = watched(2);
+    expect(sorted(await run(queue, (item) => `part-${item}`))).toEqual(range(40).map((i) => 2 * i));
+    expect(seen.jobs).toBe(40);
+    expect(seen.ids).toEqual(new Set(range(40).map((i) => `part-${i}`)));
+    expect(seen.opened).toEqual([{ id: 'again', title: 'doubles' }]);
+  });
+
+  test.each(['', 'a:b', 'a b', 7 as unknown as string])('are refused for %j', async (name) => {
+    const { queue } = watched(1);
+    await expect(run(queue, () => name)).rejects.toMatchObject({ cause: { code: 'graph/bad-remote' } });
+  });
 });
