@@ -11,13 +11,16 @@ export interface CountedSlots {
 export interface CountTotals {
   /** Adds the counters of a window. Zone `i` of the window is zone `members[i]` of the job. Takes over the arrays. */
   add(members: Uint32Array, window: CountedSlots): void;
+  addPart(part: ZoneCounters): void;
+  /** The counters that are not 0, as one part. Nothing changes it later. */
+  part(): ZoneCounters;
   finish(edges: BinEdges): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above'> & {
     readonly near: BigUint64Array;
   };
 }
 
-/** Counters of some zones. */
-interface Part {
+/** Counters of some zones, none of which is 0. */
+export interface ZoneCounters {
   /** The zones of the job, ascending. */
   readonly members: Uint32Array;
   /** For each of the zones, the index of its first row in `slot` and `count`; one more for the end. */
@@ -36,24 +39,34 @@ const FREE_ROWS = 2 ** 22;
  * that are not 0, and not by zones × bins.
  */
 export function createCountTotals(zones: number, slots: Slots, freeRows: number = FREE_ROWS): CountTotals {
-  let parts: Part[] = [];
+  let parts: ZoneCounters[] = [];
   let rows = 0;
   let enough = freeRows;
+  const merge = (): ZoneCounters => {
+    const merged = mergeParts(zones, parts, slots);
+    parts = [merged];
+    rows = merged.slot.length;
+    enough = Math.max(freeRows, 2 * rows);
+    return merged;
+  };
+  const addPart = (part: ZoneCounters): void => {
+    parts.push(part);
+    rows += part.slot.length;
+    if (rows > enough) merge();
+  };
   return {
-    add(members, window) {
-      parts.push(partOf(members, window, slots.count));
-      rows += window.slot.length;
-      if (rows <= enough) return;
-      parts = [mergeParts(zones, parts, slots)];
-      rows = parts[0]!.slot.length;
-      enough = Math.max(freeRows, 2 * rows);
+    add: (members, window) => addPart(partOf(members, window, slots.count)),
+    addPart,
+    part() {
+      const { count, ...merged } = merge();
+      return { ...merged, count: count.every((cells) => cells < 2 ** 32) ? Uint32Array.from(count) : count };
     },
     finish: (edges) => collect(zones, parts, slots, edges),
   };
 }
 
 /** Cuts the counters of a window by zone, and numbers the slots within each zone. Overwrites the slots. */
-function partOf(members: Uint32Array, { slot, count }: CountedSlots, slots: number): Part {
+function partOf(members: Uint32Array, { slot, count }: CountedSlots, slots: number): ZoneCounters {
   const starts = new Uint32Array(members.length + 1);
   let row = 0;
   for (let local = 0; local < members.length; local++) {
@@ -67,13 +80,13 @@ function partOf(members: Uint32Array, { slot, count }: CountedSlots, slots: numb
 }
 
 /** Counters of one zone: the rows `from … to − 1` of `slot` and `count`. */
-interface ZoneCounts extends Pick<Part, 'slot' | 'count'> {
+interface ZoneCounts extends Pick<ZoneCounters, 'slot' | 'count'> {
   readonly from: number;
   readonly to: number;
 }
 
 /** Returns a function that finds the counters of a zone. The result is valid until the next call. */
-function zoneCounts(zones: number, parts: readonly Part[], slots: Slots): (zone: number) => ZoneCounts {
+function zoneCounts(zones: number, parts: readonly ZoneCounters[], slots: Slots): (zone: number) => ZoneCounts {
   const { ends, part, local } = partsByZone(zones, parts);
   const none: ZoneCounts = { slot: new Uint32Array(), count: new Uint32Array(), from: 0, to: 0 };
   const piece = (at: number): ZoneCounts => {
@@ -90,7 +103,7 @@ function zoneCounts(zones: number, parts: readonly Part[], slots: Slots): (zone:
 }
 
 /** The parts that have each zone, in the order of the zones. Those of a zone end at `ends[zone]`. */
-function partsByZone(zones: number, parts: readonly Part[]): Record<'ends' | 'part' | 'local', Uint32Array> {
+function partsByZone(zones: number, parts: readonly ZoneCounters[]): Record<'ends' | 'part' | 'local', Uint32Array> {
   const ends = new Uint32Array(zones);
   for (const { members } of parts) for (const zone of members) ends[zone]!++;
   let pieces = 0;
@@ -141,7 +154,7 @@ function createAdder(slots: number): (pieces: readonly ZoneCounts[]) => ZoneCoun
   };
 }
 
-function mergeParts(zones: number, parts: readonly Part[], slots: Slots): Part {
+function mergeParts(zones: number, parts: readonly ZoneCounters[], slots: Slots): ZoneCounters {
   const countsOf = zoneCounts(zones, parts, slots);
   const sizes = Uint32Array.from({ length: zones }, (_, zone) => {
     const { from, to } = countsOf(zone);
@@ -164,7 +177,7 @@ function mergeParts(zones: number, parts: readonly Part[], slots: Slots): Part {
 
 function collect(
   zones: number,
-  parts: readonly Part[],
+  parts: readonly ZoneCounters[],
   slots: Slots,
   edges: BinEdges,
 ): ReturnType<CountTotals['finish']> {

@@ -20,7 +20,7 @@ export interface RasterParts {
 /** What the parts are made of. */
 export interface PartsOptions {
   readonly rasters: readonly RasterSource[];
-  readonly places: readonly PlacedRaster[];
+  readonly places: readonly Pick<PlacedRaster, 'taken'>[];
   readonly edges: BinEdges;
   readonly slots: Slots;
   place(at: number): PlacedZones;

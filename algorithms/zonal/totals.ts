@@ -1,6 +1,6 @@
 import type { Sample, Scaling } from '../geometry/raster.ts';
 import type { BinEdges, Slots } from './binning.ts';
-import { type CountedSlots, createCountTotals } from './count-totals.ts';
+import { type CountedSlots, createCountTotals, type ZoneCounters } from './count-totals.ts';
 import { groupSum, roundSum, WIDE_COUNTERS, wideSum } from './exact-sums.ts';
 import { valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue, scaleUnique } from './scaling.ts';
@@ -41,10 +41,32 @@ interface FloatSums {
   readonly digits: Uint32Array;
 }
 
+/**
+ * Sums over some windows, as plain values that other totals of the same job add exactly, in any order. Only zones with
+ * cells have rows.
+ */
+export interface PartialTotals {
+  readonly counts: ZoneCounters;
+  readonly statistics?: PartialStatistics;
+  readonly unique?: UniqueRows;
+}
+
+/** Statistics of stored values, with a row for each zone that has cells with data. */
+export interface PartialStatistics {
+  readonly zone: Uint32Array;
+  readonly minimum: Float64Array;
+  readonly maximum: Float64Array;
+  /** The exact sums, in the unit of {@link ExactSum.sum}. */
+  readonly sum: readonly bigint[];
+}
+
 /** Sums over all windows. They are exact while counts are below 2⁵³. */
 export interface Totals {
   /** Adds the results of a window. `zones[i]` is the number that zone i of the window has in the job. */
   add(zones: Uint32Array, window: WindowTotals): void;
+  addPartial(totals: PartialTotals): void;
+  /** What was added so far. Nothing changes it later. */
+  partial(): PartialTotals;
   /** Returns the result of the job: the sums over all windows. */
   finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'> & {
     /** For each zone, the number of cells without data that match the nodata value without being equal to it. */
@@ -78,6 +100,16 @@ export function createTotals(options: TotalsOptions): Totals {
       if (window.statistics !== undefined) values?.add(members, window.statistics, window.home ?? 0);
       if (window.unique !== undefined) unique?.add(members, window.unique);
     },
+    addPartial(other) {
+      counts.addPart(other.counts);
+      if (other.statistics !== undefined) values?.addPartial(other.statistics);
+      if (other.unique !== undefined) unique?.addRows(other.unique);
+    },
+    partial: () => ({
+      counts: counts.part(),
+      ...(values && { statistics: values.partial() }),
+      ...(unique && { unique: unique.rows() }),
+    }),
     finish() {
       const { bins, ...found } = counts.finish(edges);
       const { cells, nodata } = found;
@@ -103,6 +135,8 @@ function scaledBins(bins: ZonalBins, scaling: Scaling | undefined): ZonalBins {
 
 interface StatisticsTotals {
   add(members: Uint32Array, window: WindowStatistics, home: number): void;
+  addPartial(others: PartialStatistics): void;
+  partial(): PartialStatistics;
   finish(dataOf: (zone: number) => bigint): ZoneStatistics;
 }
 
@@ -112,15 +146,29 @@ function createStatistics(zones: number, sample: Sample, scaling: Scaling | unde
   const maximum = new Float64Array(zones).fill(Number.NaN);
   const min = (a: number, b: number): number => (Number.isNaN(a) ? b : Math.min(a, b));
   const max = (a: number, b: number): number => (Number.isNaN(a) ? b : Math.max(a, b));
+  const addZone = (zone: number, low: number, high: number, sum: bigint): void => {
+    minimum[zone] = min(minimum[zone]!, low);
+    maximum[zone] = max(maximum[zone]!, high);
+    sums.set(zone, (sums.get(zone) ?? 0n) + sum);
+  };
   return {
     add(members, window, home) {
       window.zone.forEach((local, row) => {
         if (window.min[row] === ABSENT && window.max[row] === 0) return;
-        const zone = members[local]!;
-        minimum[zone] = min(minimum[zone]!, valueOfOrderedWord(sample, window.min[row]!));
-        maximum[zone] = max(maximum[zone]!, valueOfOrderedWord(sample, window.max[row]!));
-        sums.set(zone, (sums.get(zone) ?? 0n) + sumOfRow(window, home, row));
+        const [low, high] = [window.min[row]!, window.max[row]!].map((word) => valueOfOrderedWord(sample, word));
+        addZone(members[local]!, low!, high!, sumOfRow(window, home, row));
       });
+    },
+    addPartial(others) {
+      others.zone.forEach((zone, row) => {
+        addZone(zone, others.minimum[row]!, others.maximum[row]!, others.sum[row]!);
+      });
+    },
+    partial() {
+      const zone = Uint32Array.from(sums.keys()).sort();
+      const rowsOf = (values: Float64Array): Float64Array => Float64Array.from(zone, (each) => values[each]!);
+      const sum = Array.from(zone, (each) => sums.get(each)!);
+      return { zone, minimum: rowsOf(minimum), maximum: rowsOf(maximum), sum };
     },
     finish(dataOf) {
       const sum = new Float64Array(zones).fill(Number.NaN);

@@ -23,6 +23,10 @@ export interface UniqueTotals {
    * @throws OutOfMemoryError `zonal/unique-memory-bytes` if all pairs together take more than `memoryBytes`.
    */
   add(members: Uint32Array, window: UniqueRows): void;
+  /** Adds pairs of zones of the job. Throws as `add` does. */
+  addRows(rows: UniqueRows): void;
+  /** All pairs. Nothing changes them later. */
+  rows(): UniqueRows;
   finish(): ZonalBins;
 }
 
@@ -37,17 +41,23 @@ export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueT
     const last = runs.pop()!;
     runs.push(mergeRows(runs.pop()!, last));
   };
+  const rows = (): UniqueRows => {
+    while (runs.length > 1) mergeLast();
+    return runs[0] ?? NONE;
+  };
+  const addRows = (more: UniqueRows): void => {
+    runs.push(more);
+    while (runs.length > 1 && runs.at(-2)!.zone.length <= 2 * runs.at(-1)!.zone.length) mergeLast();
+    if (pairs() * BYTES_PER_PAIR <= memoryBytes) return;
+    const all = rows();
+    if (pairs() * BYTES_PER_PAIR > memoryBytes) throw tooMany(all, memoryBytes);
+  };
   return {
-    add(members, { zone, value, count }) {
-      runs.push({ zone: zone.map((local) => members[local]!), value, count });
-      while (runs.length > 1 && runs.at(-2)!.zone.length <= 2 * runs.at(-1)!.zone.length) mergeLast();
-      if (pairs() * BYTES_PER_PAIR <= memoryBytes) return;
-      while (runs.length > 1) mergeLast();
-      if (pairs() * BYTES_PER_PAIR > memoryBytes) throw tooMany(runs[0]!, memoryBytes);
-    },
+    add: (members, { zone, ...others }) => addRows({ zone: zone.map((local) => members[local]!), ...others }),
+    addRows,
+    rows,
     finish() {
-      while (runs.length > 1) mergeLast();
-      const { zone, value, count } = runs[0] ?? NONE;
+      const { zone, value, count } = rows();
       const values = new Float64Array(value.length);
       const counts = new BigUint64Array(value.length);
       for (let i = 0; i < value.length; i++) {

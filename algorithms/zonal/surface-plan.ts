@@ -1,0 +1,113 @@
+import { gridStep, type SnappedPolygons, STEPS_PER_CELL, snapToGrid } from '../geometry/grid.ts';
+import type { Zones } from '../geometry/polygons.ts';
+import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
+import type { Sheets } from '../geometry/sheets.ts';
+import { type BinEdges, binCount, binEdges, type Slots, slotsFor } from './binning.ts';
+import { wantsStatistics } from './counting-way.ts';
+import { type PlacedZones, placeZones, requireLongitudes, sheetsOn, stepsOfTurn } from './placement.ts';
+import { requireRoom } from './room.ts';
+import { requireOneSurface } from './surface-agreement.ts';
+import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
+import { createTotals, type Totals, type TotalsOptions } from './totals.ts';
+import type { ZonalHistogram } from './types.ts';
+import { type CountJob, DEFAULT_MEMORY } from './zonal.ts';
+import { leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
+
+/** Zones on the grid of one or more rasters. */
+export interface ZonesOnGrid {
+  readonly polygons: SnappedPolygons;
+  readonly sheets: Sheets | undefined;
+}
+
+/** The rasters of a surface, of which there may be one, and what is known of them before they are counted. */
+export interface SurfacePlan {
+  readonly rasters: readonly RasterSource[];
+  readonly places: readonly PlacedRaster[];
+  readonly edges: BinEdges;
+  readonly slots: Slots;
+  /** The zones on the grid of a raster. */
+  place(at: number): PlacedZones;
+  createTotals(): Totals;
+  /** The result of the job, from the sums over all rasters and the number of cells that lie in a raster named before. */
+  resultOf(totals: Totals, leftOut: number): ZonalHistogram;
+}
+
+/** Checks that rasters are parts of one surface, and places them and the zones. */
+export function planSurface(job: CountJob & { readonly rasters: readonly RasterSource[] }): SurfacePlan {
+  const { zones, rasters, binning, memoryBytes = DEFAULT_MEMORY, fill = 'union' } = job;
+  requireOneSurface(rasters);
+  requireRoom(zones.names.length, binCount(binning), memoryBytes);
+  for (const raster of rasters) requireLongitudes(raster);
+  const places = placeRasters(rasters);
+  const onGrid = new Map<RasterGrid, ZonesOnGrid>();
+  for (const { grid } of places) if (!onGrid.has(grid)) onGrid.set(grid, snapZones(zones, grid));
+  const edges = binEdges(binning);
+  const slots = slotsFor(edges.lower.length, rasters);
+  return {
+    ...{ rasters, places, edges, slots },
+    place: (at) => placeOn(rasters[at]!, places[at]!, onGrid.get(places[at]!.grid)!, job),
+    createTotals: () => createTotals(totalsOptions(job, rasters[0]!, edges, slots)),
+    resultOf(totals, leftOut) {
+      const { near, ...found } = totals.finish();
+      const overlapping = new Set([...onGrid.values()].flatMap(({ sheets }) => Array.from(sheets?.overlapping ?? [])));
+      const zonesOf = Uint32Array.from(overlapping).sort();
+      return {
+        names: zones.names,
+        binning,
+        sample: rasters[0]!.sample,
+        ...found,
+        gridStep: gridStep(rasters[0]!),
+        united: fill === 'union' && overlapping.size > 0 ? zonesOf : undefined,
+        notes: [
+          ...partNotes(zones, zonesOf, fill),
+          ...nearNotes(rasters, near),
+          ...zoneNotes(zones, coverOf(rasters, places, onGrid), rasters, found.cells),
+          ...rasters.flatMap(repeatNotes),
+          ...leftOutNotes(leftOut),
+        ],
+      };
+    },
+  };
+}
+
+/** What totals of a job count. Rasters of a surface agree in all that is asked of `raster`. */
+export function totalsOptions(
+  job: CountJob,
+  { sample, scaling }: RasterSource,
+  edges: BinEdges,
+  slots: Slots,
+): TotalsOptions {
+  const { zones, binning, memoryBytes = DEFAULT_MEMORY } = job;
+  const statistics = wantsStatistics(job);
+  return { zones: zones.names.length, sample, scaling, binning, slots, edges, statistics, memoryBytes };
+}
+
+/** Snaps the zones to a grid, once for all rasters on it. */
+export function snapZones(zones: Zones, grid: RasterGrid): ZonesOnGrid {
+  const polygons = snapToGrid(zones.polygons, grid, zones);
+  return { polygons, sheets: sheetsOn(polygons, grid) };
+}
+
+/** Places zones on a raster that begins at a cell of their grid. */
+export function placeOn(
+  raster: RasterSource,
+  { column, row }: Pick<PlacedRaster, 'column' | 'row'>,
+  { polygons, sheets }: ZonesOnGrid,
+  { zones, fill }: CountJob,
+): PlacedZones {
+  const moved = (steps: Float64Array, cells: number): Float64Array =>
+    cells === 0 ? steps : steps.map((step) => step - cells * STEPS_PER_CELL);
+  const own = { ...polygons, column: moved(polygons.column, column), row: moved(polygons.row, row) };
+  return placeZones(own, raster, zones, fill, () => sheets);
+}
+
+/** The zones on the grid of the first raster, and the extents of all rasters on it. */
+function coverOf(
+  rasters: readonly RasterSource[],
+  places: readonly PlacedRaster[],
+  onGrid: ReadonlyMap<RasterGrid, ZonesOnGrid>,
+) {
+  const { grid } = places[0]!;
+  const extents = rasters.map((raster, at) => extentOn(grid, places[at]!, raster));
+  return { polygons: onGrid.get(grid)!.polygons, extents, turn: stepsOfTurn(grid) };
+}
