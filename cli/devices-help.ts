@@ -6,7 +6,8 @@ import { COLUMNS_MEAN } from './devices.ts';
 export const DEVICES_HELP: string = `quadrille devices [--verbose | --json]
 
 Lists the backends and adapters of this machine with their limits, and says whether their f32 results equal those of all
-other backends, byte for byte.
+other backends, byte for byte. Where nvidia-smi lists GPUs, they are listed with their numbers, which quadrille worker --gpu N
+takes.
 
 ${describe(DEVICES_SPECS)}
 

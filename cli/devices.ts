@@ -1,17 +1,32 @@
 import type { DeviceEntry, DeviceReport } from '../devices.ts';
 import type { Determinism } from '../primitives/contract/backend.ts';
-import { largestOf } from '../primitives/extremes.ts';
 import { SMALLEST_NORMAL_F32 } from '../primitives/ir/semantics.ts';
+import type { Card } from './cards.ts';
+import { textTable } from './text-table.ts';
+
+/** The report of `quadrille devices`: backends and adapters, and the graphics cards by the numbers that `--gpu` takes. */
+export interface MachineReport extends DeviceReport {
+  /** Empty where the driver has no tool that lists cards. */
+  readonly gpus: readonly Card[];
+}
 
 /**
- * Formats the report of `quadrille devices`: a table of devices, explanations of its columns, and remarks on devices.
- * Remarks say why a device is not available, and how its arithmetic deviates. For a device whose f32 results are
+ * Formats the report of `quadrille devices`: a table of devices, explanations of its columns, a table of GPUs if there
+ * are any, and remarks on devices. Remarks say why a device is not available, and how its arithmetic deviates. For a device whose f32 results are
  * exact (because the code for it compensates), deviations are included only if `verbose` is true.
  */
-export function renderDevices({ auto, entries }: DeviceReport, { verbose }: { readonly verbose: boolean }): string {
+export function renderDevices(
+  { auto, entries, gpus }: MachineReport,
+  { verbose }: { readonly verbose: boolean },
+): string {
   const rows = entries.map((entry, index) => row(entry, index === auto));
   const remarks = entries.flatMap((entry) => remarksOn(entry, verbose));
-  const parts = [table([HEADER, ...rows]), COLUMNS_MEAN, ...(remarks.length === 0 ? [] : [remarks.join('\n')])];
+  const parts = [
+    textTable([HEADER, ...rows]),
+    COLUMNS_MEAN,
+    ...(gpus.length === 0 ? [] : [textTable([CARDS_HEADER, ...gpus.map(cardRow)])]),
+    ...(remarks.length === 0 ? [] : [remarks.join('\n')]),
+  ];
   return `${parts.join('\n\n')}\n`;
 }
 
@@ -26,6 +41,12 @@ buffers      columns that a kernel can bind at a time
 –            unlimited, or not known`;
 
 const HEADER = ['backend', 'adapter', 'device', 'f32 results', 'memory', 'binding', 'workgroups', 'buffers'];
+
+const CARDS_HEADER = ['GPU', 'name', 'bus', 'UUID'];
+
+function cardRow({ index, name, bus, uuid }: Card): string[] {
+  return [`${index}`, name, bus, uuid];
+}
 
 function row({ backend, adapter, device, limits, determinism }: DeviceEntry, auto: boolean): string[] {
   return [
@@ -64,16 +85,4 @@ function bytes(value: number | undefined): string {
 
 function amount(value: number | undefined): string {
   return value === undefined || !Number.isFinite(value) ? '–' : value.toLocaleString('en-US');
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = HEADER.map((_, column) => largestOf(rows.map((cells) => cells[column]!.length)));
-  return rows
-    .map((cells) =>
-      cells
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
 }

@@ -1,7 +1,7 @@
-import type { DeviceReport } from '../devices.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context.ts';
 import type { CompareParts } from './compare.ts';
+import type { MachineReport } from './devices.ts';
 import type { TrackParts } from './track-video.ts';
 import type { ZonalParts } from './zonal.ts';
 
@@ -78,8 +78,9 @@ function fromTerminal(): UsageError {
   });
 }
 
-/** Lists the backends and adapters of this machine. */
-export async function findDevices(): Promise<DeviceReport> {
-  const { listDevices } = await import('../on-node.ts');
-  return listDevices();
+/** Lists the backends, adapters and graphics cards of this machine. */
+export async function findDevices(): Promise<MachineReport> {
+  const [{ listDevices }, { listCards }] = await Promise.all([import('../on-node.ts'), import('./cards.ts')]);
+  const [report, gpus] = await Promise.all([listDevices(), listCards()]);
+  return { ...report, gpus };
 }

@@ -3,5 +3,5 @@
  *
  * @packageDocumentation
  */
-export { type NodeAdapter, openNodeGpu, openTestGpu, testAdapter } from './node-gpu.ts';
+export { type NodeAdapter, type NodeGpuOptions, openNodeGpu, openTestGpu, testAdapter } from './node-gpu.ts';
 export { useSoftwareVulkan } from './software-vulkan.ts';

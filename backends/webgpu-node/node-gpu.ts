@@ -2,10 +2,20 @@ import { isMainThread } from 'node:worker_threads';
 import { requireOneOf } from '../../primitives/arguments.ts';
 import type { Gpu } from '../../primitives/contract/gpu-types.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
+import { aText, optional } from '../../primitives/kinds.ts';
 import { installRemedy, isMissing } from '../../primitives/optional-packages.ts';
+import { requireOptions } from '../../primitives/options.ts';
 import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
 
 export type NodeAdapter = 'hardware' | 'software' | 'auto';
+
+/** Options of {@link openNodeGpu}. */
+export interface NodeGpuOptions {
+  /**
+   * Name of the adapter, or a part of its name, where the system has several. Identical adapters cannot be told apart.
+   */
+  readonly name?: string | undefined;
+}
 
 /**
  * Options for Dawn. Timestamps are not quantised, so that short kernels can be measured. Workgroup memory is not
@@ -17,12 +27,12 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
  * The `GPU` object of the optional package `webgpu` (Dawn), for `createWebGpuBackend({ gpu })` in Node.
  *
  * `software` uses SwiftShader from the optional package `@sparticuz/chromium`; `hardware` and `auto` use the system's
- * drivers. All calls for `software` return one shared object, and so do all calls for the system's drivers. Neither
- * object keeps the process alive.
+ * drivers. All calls for `software` return one shared object, and so do all calls for the system's drivers with the same
+ * name. No object keeps the process alive.
  *
  * @throws DeviceLostError `device/package-missing` where the optional package `webgpu` is not installed,
- * `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver or no build of Dawn
- * for this platform.
+ * `device/software-adapter-missing` (software only), `device/no-adapter` where there is no driver, no adapter of this
+ * name or no build of Dawn for this platform.
  *
  * @example
  * ```ts
@@ -30,8 +40,9 @@ const dawnOptions = ['disable-dawn-features=timestamp_quantization', 'enable-daw
  * (await gpu.requestAdapter()).info.vendor !== ''; // true
  * ```
  */
-export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<Gpu> {
+export async function openNodeGpu(adapter: NodeAdapter = 'auto', options: NodeGpuOptions = {}): Promise<Gpu> {
   requireOneOf('openNodeGpu', 'adapter', adapter, ['auto', 'hardware', 'software']);
+  requireOptions('openNodeGpu', { name: optional(aText) }, options);
   const { create } = await import('webgpu').catch((cause: unknown) => {
     throw isMissing(['webgpu'], cause)
       ? packageMissing(cause)
@@ -43,23 +54,31 @@ export async function openNodeGpu(adapter: NodeAdapter = 'auto'): Promise<Gpu> {
     const missing = missingForVulkan(adapter);
     if (missing !== undefined) throw noAdapter(missing);
   }
-  const drivers = adapter === 'software' ? 'software' : 'system';
-  const known = instances.get(drivers);
+  const { name = '' } = options;
+  const key = `${adapter === 'software' ? 'software' : 'system'} ${name}`;
+  const known = instances.get(key);
   if (known !== undefined) return known;
-  const gpu = create(dawnOptions);
-  instances.set(drivers, gpu);
+  const gpu = create(name === '' ? dawnOptions : [...dawnOptions, `adapter=${name}`]);
+  instances.set(key, gpu);
   // Dawn searches for drivers at the first request for an adapter. This request makes Dawn search now, while the
   // environment variables name the right drivers.
-  const found = await gpu.requestAdapter();
+  const found = await gpu.requestAdapter().catch((cause: unknown) => {
+    if (name === '') throw cause;
+    instances.delete(key);
+    throw new DeviceLostError('device/no-adapter', `No adapter of this machine has the name ${name}.`, {
+      remedy: 'Leave the name out, or give the name of one that is here.',
+      cause,
+    });
+  });
   if (found === null && adapter === 'software' && !isMainThread) throw invisible();
   return gpu;
 }
 
 /**
- * One Dawn instance per kind of driver. Instances are kept for ever: Dawn polls an instance for events once more after
+ * One Dawn instance per kind of driver and name of an adapter. Instances are kept for ever: Dawn polls an instance for events once more after
  * its last device was destroyed, and hangs or crashes if the instance was garbage-collected before.
  */
-const instances = new Map<'software' | 'system', GPU>();
+const instances = new Map<string, GPU>();
 
 function noAdapter(sentence: string, cause?: unknown): DeviceLostError {
   return new DeviceLostError('device/no-adapter', sentence, {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { describe, expect } from 'vitest';
-import { COLUMNS_MEAN, renderDevices } from '../../cli/devices.ts';
+import { COLUMNS_MEAN, type MachineReport, renderDevices } from '../../cli/devices.ts';
 import { DEVICES_HELP } from '../../cli/devices-help.ts';
 import { grouped } from '../../cli/grouped.ts';
 import { humanLog } from '../../cli/human-log.ts';
@@ -11,7 +11,6 @@ import { withoutRepeats } from '../../cli/log.ts';
 import { noteTaker } from '../../cli/note-taker.ts';
 import { writeToStdout } from '../../cli/standard-output.ts';
 import { zonalSummary } from '../../cli/zonal-summary.ts';
-import type { DeviceReport } from '../../devices.ts';
 import { FormatError } from '../../primitives/errors.ts';
 import { SMALLEST_NORMAL_F32 } from '../../primitives/ir/semantics.ts';
 import { fc, test } from '../law-test.ts';
@@ -161,8 +160,9 @@ describe('jsonLog', () => {
 
 describe('renderDevices', () => {
   const limits = { bindingBytes: 2 ** 27, workgroups: 65_535, storageBuffers: 8, memoryBytes: 3.5 * 2 ** 30 };
-  const devices: DeviceReport = {
+  const devices: MachineReport = {
     auto: 1,
+    gpus: [],
     entries: [
       {
         backend: 'reference',
@@ -213,6 +213,22 @@ describe('renderDevices', () => {
     ]);
   });
 
+  test('has the GPUs with their numbers, where the driver lists them', () => {
+    const gpus = [0, 1].map((index) => ({
+      index,
+      name: 'NVIDIA H200',
+      bus: `00000000:0${index + 6}:00.0`,
+      uuid: `GPU-${index}`,
+    }));
+    const [, , cards, remarks] = renderDevices({ ...devices, gpus }, { verbose: false }).split('\n\n');
+    expect(cards!.split('\n')).toEqual([
+      'GPU  name         bus               UUID',
+      '0    NVIDIA H200  00000000:06:00.0  GPU-0',
+      '1    NVIDIA H200  00000000:07:00.0  GPU-1',
+    ]);
+    expect(remarks).toContain('No driver.');
+  });
+
   test('explains every column that has a unit', () => {
     const [header = ''] = renderDevices(devices, { verbose: false }).split('\n');
     const explained = COLUMNS_MEAN.split('\n').map((line) => line.split(/ {2,}/)[0]);
@@ -225,7 +241,7 @@ describe('renderDevices', () => {
       const level = exact ? ('exact' as const) : ('within-ulp' as const);
       const [entry] = devices.entries;
       const probed = { ...entry!, determinism: { level, ulp: exact ? 0 : 2, reasons } };
-      const lines = renderDevices({ auto: 0, entries: [probed] }, { verbose }).split('\n');
+      const lines = renderDevices({ auto: 0, gpus: [], entries: [probed] }, { verbose }).split('\n');
       const said = reasons.map((reason) => `reference: ${reason}`);
       expect(lines.filter((line) => line.startsWith('reference: '))).toEqual(verbose || !exact ? said : []);
     },

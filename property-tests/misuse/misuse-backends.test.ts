@@ -2,6 +2,7 @@ import { createFailoverBackend } from '../../backends/failover/index.ts';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../backends/spilling/index.ts';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { arrow, p, promise, type Row, refuses } from './misuse-support.ts';
 
@@ -72,6 +73,8 @@ const rows: readonly Row[] = [
     'memoryBytes',
   ],
   ['webgpu, no adapter', () => createWebGpuBackend({ adapter: 'fast' as never }), 'argument/type', 'adapter'],
+  ['openNodeGpu, no adapter', () => openNodeGpu('fast' as never), 'argument/type', 'adapter'],
+  ['openNodeGpu, a number as name', () => openNodeGpu('auto', { name: 0 as never }), 'options/value', 'name'],
   ['webgpu, a hang limit below 0', () => createWebGpuBackend({ hangLimit: -1 }), 'device/hang-limit', 'hangLimit'],
   ['spilling, nothing', () => createSpillingBackend(undefined as never), 'argument/type', 'inner'],
   [

@@ -73,3 +73,14 @@ await useSoftwareVulkan().catch(({ code, remedy }) => console.log(code, remedy))
 `);
   expect(out).toMatch(/^device\/software-adapter-missing .*npm install @sparticuz\/chromium@143\.0\.4$/m);
 });
+
+test('an adapter is found by a part of its name, and another name is refused', async () => {
+  const { out } = await runNode(`
+import { openNodeGpu } from './backends/webgpu-node/node-gpu.js';
+const { info } = await (await openNodeGpu('software', { name: 'SwiftShader' })).requestAdapter();
+console.log(info.description.slice(0, 11));
+for (let i = 0; i < 2; i++) await openNodeGpu('software', { name: 'other' }).catch(({ code }) => console.log(code));
+process.exit();
+`);
+  expect(out).toBe('SwiftShader\ndevice/no-adapter\ndevice/no-adapter\n');
+});
