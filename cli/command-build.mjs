@@ -70,6 +70,7 @@ const workers = await build({
     'formats/result-sets/parse-worker.ts',
     'formats/result-sets/side-worker.ts',
     'formats/tiff/decode-worker.ts',
+    'queues/serving-thread.ts',
   ],
   entryNames: '[name]',
 });

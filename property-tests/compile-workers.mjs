@@ -5,12 +5,14 @@ import { build } from 'esbuild';
 import { compiledName } from '../start-unbuilt.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-/** The files with which the package's threads start. */
+/** The files with which the package's threads start, and the processes of tests. */
 const WORKERS = [
   'backends/workers/worker.ts',
   'formats/result-sets/side-worker.ts',
   'formats/result-sets/parse-worker.ts',
   'formats/tiff/decode-worker.ts',
+  'queues/serving-thread.ts',
+  'property-tests/queues/queue-worker.ts',
 ];
 
 /**
@@ -23,7 +25,11 @@ export default async function compileWorkers() {
   const outdir = mkdtempSync(join(caches, 'quadrille-workers-'));
   const entryPoints = WORKERS.map((name) => join(root, name));
   await build({
-    entryPoints: entryPoints.map((path) => ({ in: path, out: compiledName(pathToFileURL(path)).replace(/\.js$/, '') })),
+    entryPoints: [
+      ...entryPoints.map((path) => ({ in: path, out: compiledName(pathToFileURL(path)).replace(/\.js$/, '') })),
+      // A compiled process looks for the files of its threads beside it, under their own names.
+      { in: join(root, 'queues/serving-thread.ts'), out: 'serving-thread' },
+    ],
     outdir,
     bundle: true,
     packages: 'external',

@@ -16,12 +16,16 @@ export function shownUrl(url: string): string {
 
 /**
  * Connects to a Redis server and checks that it is fit for queues. The connection never gives up once it is made:
- * commands wait until the server is back.
+ * commands wait until the server is back. The server lists the connection under `name`.
  *
  * @throws `GraphError` `graph/remote-url` for a text that is no URL of Redis, `graph/remote-server` for a server that
  * does not answer within `timeout` milliseconds, and the errors of `checkServer`.
  */
-export async function connect(url: string, { Redis }: RedisPackages, timeout: number = SERVER_TIMEOUT): Promise<Redis> {
+export async function connect(
+  url: string,
+  { Redis }: RedisPackages,
+  { timeout = SERVER_TIMEOUT, name }: { readonly timeout?: number; readonly name?: string } = {},
+): Promise<Redis> {
   if (!URL.canParse(url) || !/^rediss?:$/.test(new URL(url).protocol)) {
     throw new GraphError('graph/remote-url', 'A queue needs the URL of a Redis server.', {
       expected: 'redis://HOST:PORT or rediss://HOST:PORT',
@@ -30,7 +34,10 @@ export async function connect(url: string, { Redis }: RedisPackages, timeout: nu
   }
   let lastError: unknown;
   // By default, commands fail after 20 attempts to connect.
-  const redis = new Redis(url, { maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: timeout });
+  const redis = new Redis(url, {
+    ...{ maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: timeout },
+    ...(name === undefined ? {} : { connectionName: name }),
+  });
   // Without a listener, ioredis writes every error to stderr.
   redis.on('error', (error) => {
     lastError = error;

@@ -7,13 +7,20 @@ import { GraphError } from '../primitives/errors.ts';
 const MAX_INLINE = 65536;
 
 /** Where the bytes of a payload are: here as Base64, or in a file that is named by their hash. */
-export type Parcel = { readonly inline: string } | { readonly hash: string; readonly length: number };
+export type Parcel =
+  | { readonly inline: string }
+  | { readonly file: string; readonly hash: string; readonly length: number };
 
-/** Makes the folder for the files of a run. Only the parent does, so a late worker cannot bring it back. */
+/**
+ * Makes the folder for the files of a run, if it is not there. Only the parent does, so a late worker cannot bring it
+ * back.
+ */
 export async function makeRunFolder(folder: string, run: string): Promise<string> {
   const path = join(folder, run);
   try {
-    await mkdir(path);
+    await mkdir(path).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    });
     return path;
   } catch (cause) {
     throw new GraphError('graph/remote-folder', `No files can be made in the folder ${folder}.`, {
@@ -30,15 +37,17 @@ export async function removeRunFolder(path: string): Promise<void> {
 }
 
 /**
- * Stores bytes: small ones in the parcel itself, others in a file of the run's folder. The file appears complete or not
- * at all, and is on disk before its parcel is known. Two writers of the same bytes make the same file.
+ * Stores bytes: small ones in the parcel itself, others in a file of the run's folder, whose name begins with `name` and
+ * ends with the hash of the bytes. The file appears complete or not at all, and is on disk before its parcel is known.
+ * Two writers of the same bytes under the same name make the same file.
  *
  * @throws `GraphError` `graph/remote-write` if the file cannot be written.
  */
-export async function pack(bytes: Uint8Array, runFolder: string): Promise<Parcel> {
+export async function pack(bytes: Uint8Array, runFolder: string, name: string): Promise<Parcel> {
   if (bytes.length <= MAX_INLINE) return { inline: Buffer.from(bytes).toString('base64') };
   const hash = hashOf(bytes);
-  const path = join(runFolder, hash);
+  const file = `${name}.${hash}`;
+  const path = join(runFolder, file);
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     const handle = await open(temporary, 'wx');
@@ -57,7 +66,7 @@ export async function pack(bytes: Uint8Array, runFolder: string): Promise<Parcel
       cause,
     });
   }
-  return { hash, length: bytes.length };
+  return { file, hash, length: bytes.length };
 }
 
 /**
@@ -73,7 +82,7 @@ export async function unpack(parcel: unknown, runFolder: string): Promise<Uint8A
     });
   }
   if ('inline' in parcel) return Uint8Array.from(Buffer.from(parcel.inline, 'base64'));
-  const path = join(runFolder, parcel.hash);
+  const path = join(runFolder, parcel.file);
   const bytes = await readFile(path).catch((cause: unknown) => {
     throw damaged(path, { cause });
   });
@@ -81,6 +90,11 @@ export async function unpack(parcel: unknown, runFolder: string): Promise<Uint8A
     throw damaged(path, { expected: `${parcel.length} bytes`, got: `${bytes.length} bytes` });
   if (hashOf(bytes) !== parcel.hash) throw damaged(path, { expected: 'the bytes that were written', got: 'others' });
   return bytes;
+}
+
+/** Removes the file of a parcel, if it has one. */
+export async function discardParcel(parcel: Parcel, runFolder: string): Promise<void> {
+  if ('file' in parcel) await rm(join(runFolder, parcel.file), { force: true });
 }
 
 function damaged(path: string, details: object): GraphError {
@@ -93,9 +107,16 @@ function damaged(path: string, details: object): GraphError {
 
 function isParcel(value: unknown): value is Parcel {
   if (typeof value !== 'object' || value === null) return false;
-  const { inline, hash, length } = value as Readonly<Record<string, unknown>>;
+  const { inline, file, hash, length } = value as Readonly<Record<string, unknown>>;
   if (inline !== undefined) return typeof inline === 'string' && inline.length <= 4 * Math.ceil(MAX_INLINE / 3);
-  return typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash) && Number.isSafeInteger(length);
+  return (
+    typeof hash === 'string' &&
+    /^[0-9a-f]{64}$/.test(hash) &&
+    typeof file === 'string' &&
+    file.endsWith(`.${hash}`) &&
+    /^\w[\w.-]*$/.test(file) &&
+    Number.isSafeInteger(length)
+  );
 }
 
 const hashOf = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');

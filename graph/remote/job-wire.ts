@@ -75,8 +75,13 @@ function isMarks(marks: unknown): marks is readonly RemoteMark[] {
 
 /** Returns the result of an item, or throws its error. */
 export function readResult(bytes: Uint8Array, failed: boolean, landing: () => unknown): unknown {
-  const value = readValue(bytes, landing);
-  if (!failed) return value;
+  if (failed) throw readThrown(bytes);
+  return readValue(bytes, landing);
+}
+
+/** Reads what {@link writeThrown} wrote. */
+export function readThrown(bytes: Uint8Array): unknown {
+  const value = readValue(bytes, () => undefined);
   if (!isThrown(value)) throw badBytes('it has no error where one is announced', 0);
-  throw thrownOf(value as Thrown);
+  return thrownOf(value as Thrown);
 }

@@ -51,8 +51,8 @@ export function remoteFunction({ module: id, name, run }: RemoteOptions, fn: obj
  * @throws `GraphError` `graph/bad-remote`.
  */
 export function requireRemoteId(id: unknown, of: string, place?: ErrorPlace): void {
-  if (typeof id === 'string' && /^[\w.-]+$/.test(id)) return;
-  const expected = 'letters, digits, ., _ and -';
+  if (typeof id === 'string' && /^\w[\w.-]*$/.test(id)) return;
+  const expected = 'letters, digits, ., _ and -, the first of them a letter, a digit or _';
   throw new GraphError('graph/bad-remote', `This is not the id of ${of}.`, {
     expected,
     got: id,

@@ -90,6 +90,8 @@ class RemoteCalls {
 
   /** Closes the run on the queue. An error becomes a warning, because the results are there. */
   async close(): Promise<void> {
+    // Closing may take some time, in which the run is not stalled.
+    this.#node.run.began();
     try {
       await (await this.#run)?.close();
     } catch (cause) {
@@ -97,6 +99,8 @@ class RemoteCalls {
         throw cause;
       };
       tell('RemoteRun.close', fail, undefined, this.#node.run.warn);
+    } finally {
+      this.#node.run.ended();
     }
   }
 

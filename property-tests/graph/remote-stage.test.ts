@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import {
   chromeTrace,
@@ -393,6 +394,27 @@ describe('the queue in this process', () => {
   }
 });
 
+test('a run on a queue may take its time to open and to close', async () => {
+  const { queue } = watched(1);
+  const slow: WorkQueue = {
+    ...queue,
+    openRun: async () => {
+      await delay(20);
+      const run = await queue.openRun();
+      const close = async (): Promise<void> => {
+        await delay(20);
+        await run.close();
+      };
+      return { id: run.id, workers: () => run.workers(), submit: (job, signal) => run.submit(job, signal), close };
+    },
+  };
+  const doubled = graph('slow', (g) => {
+    const remote = { queue: slow, module: 'own' };
+    return g.collect('all', g.stage('double', g.source('items', [1, 2]), module.double, { remote }));
+  });
+  expect(await doubled.run().result).toEqual([2, 4]);
+});
+
 describe('jobs with names', () => {
   const run = async (queue: WorkQueue, id: (item: number) => string) =>
     graph('named', (g) => {
@@ -408,7 +430,7 @@ describe('jobs with names', () => {
     expect(seen.opened).toEqual([{ id: 'again', title: 'doubles' }]);
   });
 
-  test.each(['', 'a:b', 'a b', 7 as unknown as string])('are refused for %j', async (name) => {
+  test.each(['', 'a:b', 'a b', '..', '-a', 7 as unknown as string])('are refused for %j', async (name) => {
     const { queue } = watched(1);
     await expect(run(queue, () => name)).rejects.toMatchObject({ cause: { code: 'graph/bad-remote' } });
   });

@@ -19,7 +19,7 @@ describe('the URL', () => {
 
   test('without a server is refused in time, and the password is not told', async () => {
     const url = `redis://:secret@127.0.0.1:${await freePort()}`;
-    const error = await connect(url, packages, 300).catch((thrown: unknown) => thrown as Error);
+    const error = await connect(url, packages, { timeout: 300 }).catch((thrown: unknown) => thrown as Error);
     expect(error).toMatchObject({ code: 'graph/remote-server', message: expect.not.stringContaining('secret') });
     expect((error as Error).cause).toMatchObject({ code: 'ECONNREFUSED' });
   });

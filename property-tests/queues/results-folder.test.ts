@@ -13,7 +13,7 @@ const large = Uint8Array.from({ length: 65537 }, (_, i) => i % 251);
 describe('parcels', () => {
   test.prop([fc.uint8Array({ maxLength: 300 })])('bring small bytes without a file', async (bytes) => {
     const before = readdirSync(run);
-    const parcel = JSON.parse(JSON.stringify(await pack(bytes, run)));
+    const parcel = JSON.parse(JSON.stringify(await pack(bytes, run, 'r')));
     expect(await unpack(parcel, run)).toEqual(bytes);
     expect(readdirSync(run)).toEqual(before);
   });
@@ -21,7 +21,7 @@ describe('parcels', () => {
   test.each([65535, 65536, 65537])('bring %i bytes; more than 65536 are a file', async (length) => {
     const own = await makeRunFolder(folder, `run-${length}`);
     const bytes = large.slice(0, length);
-    const parcel = JSON.parse(JSON.stringify(await pack(bytes, own)));
+    const parcel = JSON.parse(JSON.stringify(await pack(bytes, own, 'r')));
     expect(Uint8Array.from(await unpack(parcel, own))).toEqual(bytes);
     expect(readdirSync(own)).toHaveLength(length > 65536 ? 1 : 0);
     await removeRunFolder(own);
@@ -30,15 +30,15 @@ describe('parcels', () => {
 
   test('of the same bytes share a file, whoever writes last', async () => {
     const own = await makeRunFolder(folder, 'twins');
-    const [first, second] = await Promise.all([pack(large, own), pack(large, own)]);
+    const [first, second] = await Promise.all([pack(large, own, 'r'), pack(large, own, 'r')]);
     expect(first).toEqual(second);
     expect(readdirSync(own)).toHaveLength(1);
   });
 
   test('of truncated, changed and missing files are refused', async () => {
     const own = await makeRunFolder(folder, 'damage');
-    const parcel = (await pack(large, own)) as { readonly hash: string };
-    const path = join(own, parcel.hash);
+    const parcel = (await pack(large, own, 'r')) as { readonly file: string };
+    const path = join(own, parcel.file);
     const refused = { code: 'graph/remote-file', place: { file: path } };
     truncateSync(path, large.length - 1);
     await expect(unpack(parcel, own)).rejects.toMatchObject(refused);
@@ -54,9 +54,12 @@ describe('parcels', () => {
   });
 
   test.each([
-    { hash: '../../etc/passwd', length: 3 },
-    { hash: 'A'.repeat(64), length: 3 },
-    { hash: 'a'.repeat(64), length: -0.5 },
+    { file: '../../etc/passwd', hash: 'passwd', length: 3 },
+    { file: `../x.${'a'.repeat(64)}`, hash: 'a'.repeat(64), length: 3 },
+    { file: `.x.${'a'.repeat(64)}`, hash: 'a'.repeat(64), length: 3 },
+    { file: `x.${'A'.repeat(64)}`, hash: 'A'.repeat(64), length: 3 },
+    { file: `x.${'a'.repeat(64)}`, hash: 'b'.repeat(64), length: 3 },
+    { file: `x.${'a'.repeat(64)}`, hash: 'a'.repeat(64), length: -0.5 },
     { inline: 'a'.repeat(100_000) },
   ])('never lead out of the folder, and are bounded: %o', async (value) => {
     await expect(unpack(value, run)).rejects.toMatchObject({ code: 'graph/remote-parcel' });
@@ -65,7 +68,7 @@ describe('parcels', () => {
   test('cannot bring a removed folder back', async () => {
     const own = await makeRunFolder(folder, 'gone');
     await removeRunFolder(own);
-    await expect(pack(large, own)).rejects.toMatchObject({ code: 'graph/remote-write' });
+    await expect(pack(large, own, 'r')).rejects.toMatchObject({ code: 'graph/remote-write' });
     expect(readdirSync(folder)).not.toContain('gone');
   });
 

@@ -1,0 +1,38 @@
+// The functions that the workers of tests do.
+import { existsSync, writeFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NodeContext } from '../../graph/index.ts';
+import { ArgumentError } from '../../primitives/errors.ts';
+
+export const double = (x: number): number => 2 * x;
+
+export const wait = async ({ value, milliseconds }: { value: number; milliseconds: number }): Promise<number> => {
+  await delay(milliseconds);
+  return value * value;
+};
+
+/** Works without a pause, so the event loop stands still. */
+export const busy = ({ value, milliseconds }: { value: number; milliseconds: number }): number => {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+  return value * value;
+};
+
+export const swell = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i % 251);
+
+export const fail = (value: number): never => {
+  throw new ArgumentError('test/bad', 'Bad.', { expected: 'good', got: value });
+};
+
+/** Ends the process, the first `times` times, which marks in a file count. */
+export const die = ({ file, times }: { file: string; times: number }): string => {
+  for (let time = 1; time <= times; time++) {
+    if (existsSync(`${file}-${time}`)) continue;
+    writeFileSync(`${file}-${time}`, '');
+    process.kill(process.pid, 'SIGKILL');
+  }
+  return 'alive';
+};
+
+export const forever = (_: unknown, { signal }: NodeContext<unknown>): Promise<never> =>
+  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));

@@ -1,0 +1,109 @@
+import { describe, expect } from 'vitest';
+import { type ErrorPolicy, graph, type WorkQueue } from '../../graph/index.ts';
+import { cancelRun, listRuns, redisQueue } from '../../queues/index.ts';
+import { test } from '../law-test.ts';
+import { hasRedis, startRedis } from '../support/redis-server.ts';
+import * as functions from './queue-functions.ts';
+import { leftInRedis, queueFolder, startWorker } from './queue-processes.ts';
+
+/** Runs a function for each item on a queue. The results have the order of the items. */
+const onQueue = <A, B>(
+  queue: WorkQueue,
+  fn: (item: A, context: never) => B | Promise<B>,
+  items: readonly A[],
+  options: { lanes?: number; onError?: ErrorPolicy; signal?: AbortSignal; title?: string } = {},
+) => {
+  const { lanes = 4, onError, signal, title } = options;
+  const remote = { queue, module: 'own', run: { title } };
+  const definition = graph('remote', (g) => {
+    const source = g.source('items', items);
+    return g.collect('all', g.stage('work', source, fn as never, { lanes, ordered: true, onError, remote }));
+  });
+  return definition.run(undefined, { signal }) as { readonly result: Promise<B[]> };
+};
+const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
+describe.runIf(hasRedis)('a queue on Redis', () => {
+  test('gives what one process gives, and leaves nothing', async () => {
+    await using redis = await startRedis();
+    using folder = queueFolder();
+    const settings = { url: redis.url, folder: folder.path };
+    await using first = startWorker(settings);
+    await using second = startWorker({ ...settings, lanes: 3 });
+    const queue = await redisQueue(settings);
+    // Workers may be there before and come after the parent.
+    const doubled = onQueue(queue, functions.double, range(500)).result;
+    const sizes = [0, 1, 40_000, 65_000, 65_536, 66_000, 1_000_000];
+    const swollen = onQueue(queue, functions.swell, sizes).result;
+    const thrown = onQueue(queue, functions.fail, [7]).result.catch((error: unknown) => error);
+    expect(await doubled).toEqual(range(500).map((i) => 2 * i));
+    expect(await swollen).toEqual(sizes.map(functions.swell));
+    expect(await thrown).toMatchObject({ cause: { code: 'test/bad', expected: 'good', got: 7 } });
+    await Promise.all([first.ready, second.ready]);
+    expect((await listRuns({ url: redis.url })).workers.map(({ lanes }) => lanes).sort()).toEqual([1, 3]);
+    await queue.close();
+    expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
+    for (const worker of [first, second]) {
+      worker.process.kill('SIGTERM');
+      expect(await worker.ended).toBe(0);
+      expect(worker.errors).toEqual([]);
+    }
+    expect((await listRuns({ url: redis.url })).workers).toEqual([]);
+  });
+
+  test('extends locks however long a function keeps the event loop busy', async () => {
+    await using redis = await startRedis();
+    using folder = queueFolder();
+    const settings = { url: redis.url, folder: folder.path, lock: 1500 };
+    await using worker = startWorker(settings);
+    await using other = startWorker(settings);
+    await Promise.all([worker.ready, other.ready]);
+    const queue = await redisQueue(settings);
+    const items = [{ value: 3, milliseconds: 4000 }];
+    expect(await onQueue(queue, functions.busy, items).result).toEqual([9]);
+    expect([...worker.news, ...other.news].filter(({ kind }) => kind === 'began')).toHaveLength(1);
+    await queue.close();
+  });
+
+  test('an abort leaves no job and no file, and stops the function', async () => {
+    await using redis = await startRedis();
+    using folder = queueFolder();
+    const settings = { url: redis.url, folder: folder.path, lock: 1000 };
+    await using worker = startWorker(settings);
+    await worker.ready;
+    const queue = await redisQueue(settings);
+    const stop = new AbortController();
+    const { result } = onQueue(queue, functions.forever, [new Uint8Array(100_000), 1, 2], { signal: stop.signal });
+    result.catch(() => undefined);
+    while (!worker.news.some(({ kind }) => kind === 'began')) await new Promise((turn) => setTimeout(turn, 5));
+    stop.abort(new Error('enough'));
+    await expect(result).rejects.toThrow('enough');
+    await queue.close();
+    expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
+    // The worker is free again.
+    const again = await redisQueue(settings);
+    expect(await onQueue(again, functions.double, [4]).result).toEqual([8]);
+    expect(worker.news.some(({ kind }) => kind === 'lost')).toBe(true);
+    await again.close();
+  });
+
+  test('lists and cancels runs', async () => {
+    await using redis = await startRedis();
+    using folder = queueFolder();
+    const settings = { url: redis.url, folder: folder.path };
+    const queue = await redisQueue(settings);
+    const { result } = onQueue(queue, functions.double, [1], { title: 'doubles' });
+    result.catch(() => undefined);
+    let runs = (await listRuns({ url: redis.url })).runs;
+    while (runs.length === 0) runs = (await listRuns({ url: redis.url })).runs;
+    expect(runs).toMatchObject([{ title: 'doubles', pid: process.pid, isAlive: true, done: 0 }]);
+    await expect(cancelRun({ url: redis.url }, 'other')).rejects.toMatchObject({
+      code: 'graph/remote-no-run',
+      got: 'other',
+    });
+    await cancelRun({ url: redis.url }, runs[0]!.id);
+    await expect(result).rejects.toMatchObject({ cause: { code: 'graph/remote-cancelled' } });
+    await queue.close();
+    expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,58 @@
+import { GraphError } from '../primitives/errors.ts';
+import type { Parcel } from './results-folder.ts';
+
+/** What a job holds in Redis. */
+export interface JobData {
+  readonly run: string;
+  /** The id of the job within its run. */
+  readonly job: string;
+  readonly module: string;
+  readonly name: string;
+  readonly payload: Parcel;
+  /** Workers that should leave the job to others, if there are any. */
+  readonly avoid?: readonly string[];
+}
+
+/** What a finished job holds in Redis. Times are milliseconds since 1970 by the clock of the server. */
+export type JobAnswer =
+  | {
+      readonly worker: string;
+      readonly started: number;
+      readonly ended: number;
+      readonly payload: Parcel;
+    }
+  /** The job failed as a whole. The error is in the wire form, in Base64. */
+  | { readonly worker: string; readonly error: string };
+
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isId = (value: unknown): value is string => isText(value) && /^\w[\w.-]*$/.test(value);
+
+/**
+ * Checks what a worker was given. The parcel is checked when it is opened.
+ *
+ * @throws `GraphError` `graph/remote-message`.
+ */
+export function checkJobData(value: unknown): JobData {
+  const { run, job, module, name, avoid } = (value ?? {}) as Partial<Record<keyof JobData, unknown>>;
+  const isGood = isId(run) && isId(job) && isId(module) && isText(name);
+  if (!isGood || (avoid !== undefined && !(Array.isArray(avoid) && avoid.every(isText)))) throw badMessage();
+  return value as JobData;
+}
+
+/**
+ * Checks what a worker answered. The parcel is checked when it is opened.
+ *
+ * @throws `GraphError` `graph/remote-message`.
+ */
+export function checkJobAnswer(value: unknown): JobAnswer {
+  const { worker, started, ended, error } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isGood = isText(worker) && (isText(error) || (Number.isFinite(started) && Number.isFinite(ended)));
+  if (!isGood) throw badMessage();
+  return value as JobAnswer;
+}
+
+function badMessage(): GraphError {
+  return new GraphError('graph/remote-message', 'A message between processes is damaged.', {
+    remedy: 'Check that only processes of this package write to the queue.',
+  });
+}

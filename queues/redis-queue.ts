@@ -1,0 +1,69 @@
+import { requireRemoteId } from '../graph/remote/remote-options.ts';
+import type { OpenRunOptions, WorkQueue } from '../graph/remote/work-queue.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { GraphError } from '../primitives/errors.ts';
+import { aWhole, optional, someOptions } from '../primitives/kinds.ts';
+import { Membership } from './membership.ts';
+import { fullSettings, type QueueSettings, SETTINGS } from './queue-settings.ts';
+import { loadRedisPackages } from './redis-packages.ts';
+import { RedisRun } from './redis-run.ts';
+
+export interface RedisQueueOptions extends QueueSettings {
+  /** Milliseconds for which runs wait for a server that is away or full, before they fail. Default 120,000. */
+  readonly patience?: number | undefined;
+}
+
+const DEFAULT_PATIENCE = 120_000;
+
+/**
+ * Opens a queue on a Redis server, whose jobs are done by the processes that {@link serveQueue} serves it with. Jobs
+ * are kept by BullMQ, under the key `bull:QUEUE`. Payloads and results of up to 64 KiB travel in Redis, larger ones in
+ * files of `folder`, which all processes must see.
+ *
+ * A job is done at least once: when its worker dies, another gets it, at once if the worker's connection ends, else
+ * after the time of the lock. After three deaths it fails (`graph/remote-deaths`). Jobs that the server lost, such as
+ * those of a server without persistence that started again, are added again, and results whose files are damaged are
+ * computed again, twice at most. Results are therefore the same as in one process if functions depend on their items
+ * only.
+ *
+ * @throws PackageError `package/missing` if `bullmq` and `ioredis` are not installed. `GraphError` `graph/remote-url`,
+ * `graph/remote-server`, `graph/remote-cluster`, `graph/remote-sentinel`, `graph/remote-redis-version`,
+ * `graph/remote-eviction` for servers that do not fit; `graph/remote-folder`, `graph/remote-version` and
+ * `graph/remote-lock` if other processes of the queue see another folder, or have another version of the package or
+ * another time of locks. Runs fail with `graph/remote-lost` and `graph/remote-memory` if the server is away or full for
+ * longer than `patience`.
+ */
+export async function redisQueue(options: RedisQueueOptions): Promise<WorkQueue> {
+  requireArguments('redisQueue', { options }, ARGUMENTS);
+  const settings = fullSettings(options);
+  const { patience = DEFAULT_PATIENCE } = options;
+  const packages = await loadRedisPackages();
+  const runs = new Set<RedisRun>();
+  const facts = () => ({ kind: 'parent', lanes: 0, done: 0 }) as const;
+  const membership = await Membership.join(settings, packages, facts);
+  let isClosed = false;
+  return {
+    name: `redis ${settings.queue}`,
+    openRun: async ({ id, title }: OpenRunOptions = {}) => {
+      if (isClosed) {
+        throw new GraphError('graph/remote-closed', 'The queue is closed, and takes no more work.', {
+          remedy: 'Close it after all work is done.',
+        });
+      }
+      if (id !== undefined) requireRemoteId(id, 'a run');
+      const run = await RedisRun.open({ settings, patience, packages, membership, id, title });
+      runs.add(run);
+      run.onClosed = () => runs.delete(run);
+      return run;
+    },
+    close: async () => {
+      isClosed = true;
+      await Promise.all([...runs].map((run) => run.close()));
+      await membership.leave();
+    },
+  };
+}
+
+const ARGUMENTS = {
+  options: someOptions<RedisQueueOptions>({ ...SETTINGS, patience: optional(aWhole(1)) }),
+};

@@ -1,0 +1,145 @@
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { requireRemoteId } from '../graph/remote/remote-options.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { GraphError } from '../primitives/errors.ts';
+import { aText, optional, someOptions } from '../primitives/kinds.ts';
+import { connect } from './connection.ts';
+import { type Member, readMembers } from './membership.ts';
+import { keysOf, type QueueSettings, queueName } from './queue-settings.ts';
+import { loadRedisPackages, type RedisPackages } from './redis-packages.ts';
+import type { RunRecord } from './redis-run.ts';
+import { removeRunFolder } from './results-folder.ts';
+
+/** Which queue, on which server. */
+export type QueuePlace = Pick<QueueSettings, 'url' | 'queue'>;
+
+/** A run on a queue. Times are milliseconds since 1970. */
+export interface RunStatus {
+  readonly id: string;
+  readonly title: string;
+  /** The host of the program that the run belongs to. */
+  readonly host: string;
+  readonly pid: number;
+  readonly started: number;
+  /** Number of jobs that were handed out so far, and how many of them are done or failed. */
+  readonly jobs: number;
+  readonly done: number;
+  readonly failed: number;
+  /** Whether the program still runs. If not, it was killed, and the run can be taken over or cancelled. */
+  readonly isAlive: boolean;
+}
+
+/** A worker that serves a queue. Times are milliseconds since 1970. */
+export interface WorkerStatus {
+  readonly name: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly started: number;
+  /** Number of jobs that it does at the same time at most. */
+  readonly lanes: number;
+  /** Number of jobs that it has done. */
+  readonly done: number;
+  readonly label?: string | undefined;
+}
+
+export interface QueueStatus {
+  readonly runs: readonly RunStatus[];
+  readonly workers: readonly WorkerStatus[];
+}
+
+/**
+ * Lists the runs and the workers of a queue.
+ *
+ * @throws PackageError `package/missing`, and `GraphError` as {@link redisQueue} for servers that do not fit.
+ */
+export async function listRuns(place: QueuePlace): Promise<QueueStatus> {
+  requireArguments('listRuns', { place }, { place: someOptions<QueuePlace>({ url: aText, queue: optional(aText) }) });
+  const { runs: key, members: membersKey } = keysOf(queueName(place.queue));
+  return connected(place, async (redis) => {
+    const now = await timeOf(redis);
+    const members = await readMembers(redis, membersKey, now);
+    const records = Object.entries(await redis.hgetall(key)).map(([id, text]) => [id, JSON.parse(text)] as const);
+    const runs = records.map(([id, { parent, seen: _, ...rest }]: readonly [string, RunRecord]) => ({
+      id,
+      ...rest,
+      isAlive: members.has(parent),
+    }));
+    return { runs: runs.sort((a, b) => a.started - b.started), workers: workersOf(members) };
+  });
+}
+
+function workersOf(members: ReadonlyMap<string, Member>): WorkerStatus[] {
+  return [...members]
+    .filter(([, { kind }]) => kind === 'worker')
+    .map(([name, { kind: _, seen: __, ...rest }]) => ({ name, ...rest }))
+    .sort((a, b) => a.started - b.started);
+}
+
+/**
+ * Ends a run. Its program stops with `graph/remote-cancelled` within a second. If the program was killed, what the run
+ * left on the server is removed, and in `folder`, too, if it is given.
+ *
+ * @throws PackageError `package/missing`; `GraphError` `graph/remote-no-run` if the queue has no such run, and as
+ * {@link redisQueue} for servers that do not fit.
+ */
+export async function cancelRun(
+  place: QueuePlace & { readonly folder?: string | undefined },
+  id: string,
+): Promise<void> {
+  requireArguments('cancelRun', { place, id }, CANCEL_ARGUMENTS);
+  requireRemoteId(id, 'a run');
+  const queue = queueName(place.queue);
+  const keys = keysOf(queue);
+  await connected(place, async (redis, { bullmq }) => {
+    const text = await redis.hget(keys.runs, id);
+    if (text === null) {
+      throw new GraphError('graph/remote-no-run', 'The queue has no such run.', {
+        expected: (await redis.hkeys(keys.runs)).join(', ') || 'none: the queue has no runs',
+        got: id,
+      });
+    }
+    const members = await readMembers(redis, keys.members, await timeOf(redis));
+    if (members.has((JSON.parse(text) as RunRecord).parent)) {
+      await redis.sadd(keys.cancelled, id);
+      return;
+    }
+    const jobs = new bullmq.Queue(queue, { connection: redis, skipMetasUpdate: true });
+    jobs.on('error', () => undefined);
+    for (const job of await jobs.getJobs(['waiting', 'active', 'completed', 'failed'])) {
+      if (job?.id?.startsWith(`${id}/`) !== true) continue;
+      await redis.del(`${jobs.toKey(job.id)}:lock`);
+      await jobs.remove(job.id);
+    }
+    await redis.hdel(keys.runs, id);
+    if (place.folder !== undefined) await removeRunFolder(join(place.folder, id));
+  });
+}
+
+const CANCEL_ARGUMENTS = {
+  place: someOptions<QueuePlace & { readonly folder?: string | undefined }>({
+    url: aText,
+    queue: optional(aText),
+    folder: optional(aText),
+  }),
+  id: aText,
+};
+
+async function connected<T>(
+  { url }: QueuePlace,
+  act: (redis: Redis, packages: RedisPackages) => Promise<T>,
+): Promise<T> {
+  const packages = await loadRedisPackages();
+  const redis = await connect(url, packages);
+  try {
+    return await act(redis, packages);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function timeOf(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await redis.time();
+  return Number(seconds) * 1000 + Number(microseconds) / 1000;
+}
