@@ -25,7 +25,7 @@ const FLOORS = {
   'backends/spilling': ['primitives', 'backends/analyses', 'backends/common', 'backends/reference'],
   graph: ['primitives'],
   algorithms: ['primitives', 'graph'],
-  queues: ['primitives', 'graph'],
+  queues: ['primitives', 'graph', 'start-unbuilt.mjs'],
   root: ['primitives', 'backends'],
   formats: ['primitives', 'graph', 'algorithms', 'start-unbuilt.mjs'],
   // `bench` imports `examples/web` because one benchmark measures the frame times of that example's page.
