@@ -4,6 +4,7 @@ import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
+import { parseQueue, parseRun, parseSeconds, QUEUE_SPECS, type QueuePlace, requireFolder } from './queue-options.ts';
 import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
 
 /** The values of the option `--backend`. */
@@ -50,6 +51,19 @@ export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOption
   readonly quoteFormulas: boolean;
   readonly stats: string | undefined;
   readonly plot: string | undefined;
+  /** How workers of a queue count. Undefined if this process counts. */
+  readonly queue: ZonalQueueOptions | undefined;
+}
+
+/** How `quadrille zonal` hands out its work. */
+export interface ZonalQueueOptions extends QueuePlace {
+  readonly folder: string;
+  /** The run to go on with, which was killed. */
+  readonly resume: string | undefined;
+  /** Whether partitions that cannot be counted are left out. */
+  readonly onError: 'stop' | 'skip';
+  /** Seconds that a partition may take. Undefined: ten times the median so far, and at least a minute. */
+  readonly partitionSeconds: number | undefined;
 }
 
 export const VOICE_SPECS: readonly OptionSpec[] = [
@@ -152,6 +166,19 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   ...BACKEND_SPECS,
   MEMORY_SPEC,
+  ...QUEUE_SPECS,
+  { name: 'resume', value: 'RUN', help: 'go on with a run on a queue whose process was killed' },
+  {
+    name: 'on-error',
+    value: 'stop|skip',
+    help: 'on a partition that no worker can count: stop (default), or leave it out',
+    choices: ['stop', 'skip'],
+  },
+  {
+    name: 'partition-timeout',
+    value: 'SECONDS',
+    help: 'time for a partition (default: ten times the median so far, at least 60)',
+  },
   ...VOICE_SPECS,
 ];
 
@@ -190,6 +217,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     quoteFormulas: values.has('csv-quote-formulas'),
     stats: text(values, 'stats'),
     plot: text(values, 'plot'),
+    queue: parseZonalQueue(values),
     ...parseBackend(values),
     ...parseMemory(values),
     jsonLog: values.has('json-log'),
@@ -199,6 +227,27 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
   checkOutputNames(options, values.has('format'));
   return options;
 }
+
+function parseZonalQueue(values: OptionValues): ZonalQueueOptions | undefined {
+  const place = parseQueue(values);
+  const given = OF_QUEUES.filter((name) => values.has(name)).map((name) => `--${name}`);
+  if (place === undefined) {
+    if (given.length === 0) return undefined;
+    throw new UsageError('usage/contradiction', `${given.join(' and ')} needs a queue.`, {
+      remedy: 'Name one with --queue URL or QUADRILLE_QUEUE, or leave the option out.',
+    });
+  }
+  return {
+    ...place,
+    folder: requireFolder(place),
+    resume: parsed(values, 'resume', parseRun),
+    onError: (text(values, 'on-error') as 'stop' | 'skip' | undefined) ?? 'stop',
+    partitionSeconds: parsed(values, 'partition-timeout', parseSeconds),
+  };
+}
+
+/** Options that have no effect without a queue. */
+const OF_QUEUES = ['queue-folder', 'queue-name', 'resume', 'on-error', 'partition-timeout'];
 
 const BINNINGS = ['bins', 'edges', 'unique'];
 

@@ -22,6 +22,9 @@ export const zonalParts: ZonalParts<Context> = {
     const { open } = await import('../on-node.ts');
     return open(options);
   },
+  async openQueue({ url, folder, queue }) {
+    throw new UsageError('usage/queue', `There are no queues yet: ${url}, ${folder}, ${queue}.`);
+  },
   async zonalHistogram(context, job) {
     const { zonalHistogram } = await import('../algorithms/zonal/index.ts');
     return zonalHistogram(context, job);

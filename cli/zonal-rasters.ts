@@ -3,6 +3,7 @@ import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import { listNames, type Note } from '../algorithms/notes.ts';
 import { expandPatterns } from '../formats/file-patterns.ts';
 import { FormatError } from '../primitives/errors.ts';
+import { sharesOf } from './memory.ts';
 
 /** A raster band, with notes on what was ignored or unusual in the file. */
 export interface OpenedRaster extends RasterSource {
@@ -14,6 +15,24 @@ export interface NamedRaster {
   readonly path: string;
   readonly raster: OpenedRaster;
 }
+
+/** How rasters are read. */
+export interface RasterOptions {
+  readonly band: number;
+  readonly nodata: number | undefined;
+  readonly mask: 'all' | 'none';
+  readonly raw: boolean;
+}
+
+/**
+ * Maximum decoded bytes of a block of a raster, of a memory limit. Every block is decoded as a whole, so it must fit in
+ * memory.
+ */
+export function maxBlockBytes(memoryBytes: number): number {
+  return Math.min(MAX_BLOCK_BYTES, sharesOf(memoryBytes).record);
+}
+
+const MAX_BLOCK_BYTES = 2 ** 29;
 
 /** The files of the option `--raster`: each once, in the order of their first mention; and how many were named again. */
 export async function rasterFiles(patterns: readonly string[]): Promise<{ paths: string[]; again: string[] }> {

@@ -1,5 +1,6 @@
 import { counted } from './grouped.ts';
 import type { RunSummary } from './log.ts';
+import type { WorkerFigures } from './zonal-workers.ts';
 
 /** The numbers and paths from which the summary of a `quadrille zonal` command is made. */
 export interface ZonalSummary {
@@ -15,6 +16,8 @@ export interface ZonalSummary {
    * once.
    */
   readonly gridSteps: readonly (readonly [x: number, y: number])[];
+  /** What each worker of a queue has done, by name. Undefined if this process counted. */
+  readonly workers?: ReadonlyMap<string, WorkerFigures> | undefined;
   /** Paths of the files that were written. */
   readonly outputs: readonly string[];
 }
@@ -27,14 +30,28 @@ export function zonalSummary(summary: ZonalSummary): RunSummary {
     lines: [
       `${counted(zones, 'zone')}, ${counted(cells, 'cell')} ${where}, ${seconds.toFixed(1)} s on ${backend}.`,
       `Cell centres and edges were compared on ${grids(gridSteps)} raster units.`,
+      ...workerLines(summary.workers),
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],
     fields: {
       ...{ backend, zones, cells: exactInteger(cells), seconds, gridStep: gridSteps[0] },
       ...(rasters > 1 && { rasters, gridSteps }),
+      ...(summary.workers && { workers: [...summary.workers].map(([name, done]) => ({ name, ...done })) }),
       outputs,
     },
   };
+}
+
+const WORKERS_SHOWN = 16;
+
+function workerLines(workers: ZonalSummary['workers']): string[] {
+  if (workers === undefined) return [];
+  const lines = [...workers].map(([name, { partitions, cells, cellsPerSecond }]) => {
+    const rate = `${(cellsPerSecond / 1e6).toPrecision(3)} million a second`;
+    return `${name}: ${counted(partitions, 'partition')}, ${counted(cells, 'cell')}, ${rate}.`;
+  });
+  const others = lines.length > WORKERS_SHOWN ? [`${lines.length - WORKERS_SHOWN} more workers.`] : [];
+  return [...lines.slice(0, WORKERS_SHOWN), ...others];
 }
 
 const GRIDS_SHOWN = 3;

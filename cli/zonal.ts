@@ -1,69 +1,45 @@
+import { basename } from 'node:path';
 import { gridStep } from '../algorithms/geometry/grid.ts';
-import type { FillRule, Zones } from '../algorithms/geometry/polygons.ts';
+import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import type { Binning, ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import { sameCrs } from '../formats/crs.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
-import { progress } from '../graph/index.ts';
 import type { BackendOptions, ZonalOptions } from './arguments.ts';
-import type { Log } from './log.ts';
-import { sharesOf } from './memory.ts';
 import { noteTaker } from './note-taker.ts';
 import { reconcileCrs } from './reconcile-crs.ts';
 import { openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
+import { type CountedRaster, type Counting, type CountParts, countHere, type Receive } from './zonal-count.ts';
 import { unionOfGrids, writeByRaster, writeHistogram } from './zonal-outputs.ts';
+import type { QueueParts, QueueRun } from './zonal-queue.ts';
 import {
   againNotes,
   closeAll,
-  type NamedRaster,
+  maxBlockBytes,
   notesOnRasters,
   type OpenedRaster,
   openRasters,
+  type RasterOptions,
   rasterFiles,
 } from './zonal-rasters.ts';
 import { type ZonalSummary, zonalSummary } from './zonal-summary.ts';
 
-/** The inputs of a zonal histogram. */
-export interface ZonalJob {
-  readonly zones: Zones;
-  readonly raster: RasterSource;
-  readonly binning: Binning;
-  readonly fill: FillRule;
-  readonly statistics: boolean;
-  readonly memoryBytes?: number | undefined;
-  readonly signal: AbortSignal;
-  onProgress(doneCells: number, totalCells: number): void;
-}
-
-/** The inputs of the histogram of several rasters that are parts of one surface. */
-export interface SurfaceJob extends Omit<ZonalJob, 'raster'> {
-  readonly rasters: readonly RasterSource[];
-  onCounted(raster: RasterSource): Promise<void>;
-}
-
 /** The functions of other layers that the command uses. Tests pass replacements. */
-export interface ZonalParts<C extends RunContext> {
+export interface ZonalParts<C extends RunContext> extends CountParts<C>, Omit<QueueParts, 'openRaster'> {
   readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
   openRaster(
     path: string,
-    options: {
-      readonly band: number;
-      readonly nodata: number | undefined;
-      readonly mask: 'all' | 'none';
-      readonly raw: boolean;
+    options: RasterOptions & {
       readonly maxBlockBytes: number;
       /** Whether most of the raster will be read soon. */
       readonly startThreads: boolean;
     },
   ): Promise<OpenedRaster>;
   openContext(options: BackendOptions): Promise<C>;
-  zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
-  surfaceHistogram(context: C, job: SurfaceJob): Promise<ZonalHistogram>;
 }
 
 /**
@@ -83,12 +59,13 @@ export async function runZonal<C extends RunContext>(
   await protectInputs([options.zones, ...paths], files);
   const outputs = await stageOutputs(files);
   surroundings.beforeExit(() => outputs.discardNow());
-  const write = async (path: string, chunks: TextChunks): Promise<void> => {
+  const write: ZonalWrite = async (path, chunks) => {
     if (path === '-') await writeToStdout(surroundings.stdout, chunks, surroundings.signal);
     else await outputs.write(path, chunks, surroundings.signal);
   };
   try {
-    const figures = await compute(options, paths, again, parts, surroundings, write);
+    await using onQueue = await openQueue(options, parts, surroundings);
+    const figures = await compute(options, paths, again, parts, onQueue, surroundings, write);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
     const seconds = (performance.now() - started) / 1000;
@@ -98,19 +75,31 @@ export async function runZonal<C extends RunContext>(
   }
 }
 
+/** Opens a run on the queue that the options name. Undefined if they name none. */
+async function openQueue<C extends RunContext>(
+  { queue, zones }: ZonalOptions,
+  parts: ZonalParts<C>,
+  surroundings: Surroundings,
+): Promise<QueueRun | undefined> {
+  if (queue === undefined) return undefined;
+  const { openQueueRun } = await import('./zonal-queue.ts');
+  return openQueueRun(queue, `zonal ${basename(zones)}`, parts, surroundings);
+}
+
 function outputFiles({ out, stats, plot }: ZonalOptions): string[] {
   return [out, stats, plot].filter((path) => path !== undefined).filter((path) => path !== '-');
 }
 
-type Figures = Pick<ZonalSummary, 'backend' | 'zones' | 'rasters' | 'cells' | 'gridSteps'>;
+type Figures = Pick<ZonalSummary, 'backend' | 'zones' | 'rasters' | 'cells' | 'gridSteps' | 'workers'>;
 
 async function compute<C extends RunContext>(
   options: ZonalOptions,
   paths: readonly string[],
   again: readonly string[],
   parts: ZonalParts<C>,
+  onQueue: QueueRun | undefined,
   { log, signal }: Surroundings,
-  write: (path: string, chunks: TextChunks) => Promise<void>,
+  write: ZonalWrite,
 ): Promise<Figures> {
   const { all: notes, take } = noteTaker(log);
   take(unwrittenHistograms(options));
@@ -124,11 +113,11 @@ async function compute<C extends RunContext>(
     onBadRecord: options.onBadRecord,
   });
   // The rasters and the backend start their threads while zones are being read.
-  const opening = openRasters(paths, (path) => openRaster(options, path, paths.length === 1, parts));
-  const starting = openContext(options, parts.openContext);
+  const opening = openRasters(paths, (path) => openRaster(options, path, paths.length === 1 && !onQueue, parts));
+  const starting = onQueue === undefined ? openContext(options, parts.openContext) : undefined;
   // These promises are awaited later, so that errors of the zones are reported first. The handlers prevent unhandled
   // rejections.
-  for (const part of [opening, starting]) part.catch(() => {});
+  for (const part of [opening, starting]) part?.catch(() => {});
   try {
     const { zones, notes: zoneNotes } = await reading;
     take(zoneNotes);
@@ -139,19 +128,23 @@ async function compute<C extends RunContext>(
     take(notesOnRasters(reconciled));
     signal.throwIfAborted();
     const context = await starting;
-    const rasters = reconciled.map(({ path, raster }) => ({ path, raster }));
-    const counting = { options, parts, context, zones, rasters, notes, take, log, signal, write };
-    const cells = await (options.merge || rasters.length === 1 ? countTogether(counting) : countEach(counting));
+    const surfaces = options.merge || reconciled.length === 1 ? [reconciled] : reconciled.map((one) => [one]);
+    const counting: Counting = { options, zones, surfaces, take, log, signal };
+    const results = resultsOf(counting, notes, write);
+    if (onQueue === undefined) await countHere(counting, parts, context!, results.receive);
+    else await onQueue.count(counting, results.receive);
+    await results.end();
+    const rasters = reconciled.map(({ raster }) => raster);
     return {
-      backend: context.backend.name,
+      ...results.figures(),
+      ...(onQueue && { workers: onQueue.workers() }),
       zones: zones.names.length,
       rasters: rasters.length,
-      cells,
-      gridSteps: distinctSteps(rasters.map(({ raster }) => raster)),
+      gridSteps: distinctSteps(rasters),
     };
   } finally {
     const [context, opened] = await Promise.allSettled([starting, opening]);
-    if (context.status === 'fulfilled') await context.value.close();
+    if (context.status === 'fulfilled') await context.value?.close();
     if (opened.status === 'fulfilled') await closeAll(opened.value);
   }
 }
@@ -162,21 +155,19 @@ function openRaster<C extends RunContext>(
   startThreads: boolean,
   parts: ZonalParts<C>,
 ): Promise<OpenedRaster> {
-  const maxBlockBytes = Math.min(MAX_BLOCK_BYTES, sharesOf(memoryBytes).record);
-  return parts.openRaster(path, { band, nodata, mask, raw, maxBlockBytes, startThreads });
+  const limits = { maxBlockBytes: maxBlockBytes(memoryBytes), startThreads };
+  return parts.openRaster(path, { band, nodata, mask, raw, ...limits });
 }
 
-/**
- * Maximum decoded bytes of a raster block, even if `--memory` allows more. Every block is decoded as a whole, so it
- * must fit in memory.
- */
-const MAX_BLOCK_BYTES = 2 ** 29;
-
 /** Rasters with the system that they share with the zones, and notes on it. */
-function reconcileAll(options: ZonalOptions, zones: Zones, opened: readonly NamedRaster[]) {
+function reconcileAll(
+  options: ZonalOptions,
+  zones: Zones,
+  opened: readonly { readonly path: string; readonly raster: OpenedRaster }[],
+): (CountedRaster & { readonly notes: readonly Note[] })[] {
   const reconciled = opened.map(({ path, raster }) => {
     const files = { zones: options.zones, raster: path };
-    return { path, ...reconcileCrs(zones, raster, options.assumeCrs, files) };
+    return { path, opened: raster, ...reconcileCrs(zones, raster, options.assumeCrs, files) };
   });
   if (!options.merge) return reconciled;
   // Names of one system may differ. Those that do not mean the same are refused when the surface is counted.
@@ -190,95 +181,70 @@ function distinctSteps(rasters: readonly RasterSource[]): (readonly [number, num
   return [...new Map(rasters.map((raster) => [gridStep(raster).join(), gridStep(raster)] as const)).values()];
 }
 
-interface Counting<C extends RunContext> {
-  readonly options: ZonalOptions;
-  readonly parts: ZonalParts<C>;
-  readonly context: C;
-  readonly zones: Zones;
-  readonly rasters: readonly { readonly path: string; readonly raster: RasterSource }[];
-  readonly notes: readonly Note[];
-  take(notes: readonly Note[]): void;
-  readonly log: Log;
-  readonly signal: AbortSignal;
-  write(path: string, chunks: TextChunks): Promise<void>;
+/** Writes the results as they come. */
+interface Results {
+  readonly receive: Receive;
+  end(): Promise<void>;
+  figures(): Pick<Figures, 'backend' | 'cells'>;
 }
 
-/** Counts one raster, or several as parts of one surface. Returns the number of cells in the zones. */
-async function countTogether<C extends RunContext>(counting: Counting<C>): Promise<bigint> {
-  const { options, parts, context, zones, rasters, notes, take, write } = counting;
-  const histogram = await watched(counting, (job) =>
-    rasters.length === 1
-      ? parts.zonalHistogram(context, { ...job, raster: rasters[0]!.raster })
-      : parts.surfaceHistogram(context, {
-          ...job,
-          rasters: rasters.map(({ raster }) => raster),
-          onCounted: (raster) => raster.close(),
-        }),
-  );
-  take(histogram.notes);
-  const facts = { rasters: rasters.map(({ path }) => path), backend: context.backend.name, notes };
+function resultsOf(counting: Counting, notes: readonly Note[], write: ZonalWrite): Results {
+  const { surfaces, take } = counting;
+  let [cells, usedBackend] = [0n, ''];
+  const { add, end } = surfaces.length === 1 ? togetherResults(counting, notes, write) : eachResults(counting, write);
+  const found: { readonly path: string; readonly notes: readonly Note[] }[] = [];
+  return {
+    async receive(surface, histogram, backend) {
+      usedBackend = backend;
+      if (surfaces.length === 1) take(histogram.notes);
+      else found.push({ path: surfaces[surface]![0]!.path, notes: histogram.notes });
+      await add(surface, histogram, backend);
+      cells += histogram.cells.reduce((sum, count) => sum + count, 0n);
+    },
+    async end() {
+      if (surfaces.length > 1) take(notesOnRasters(found));
+      await end?.(notes);
+    },
+    figures: () => ({ backend: usedBackend, cells }),
+  };
+}
+
+type ZonalWrite = (path: string, chunks: TextChunks) => Promise<void>;
+interface Writing {
+  readonly add: Receive;
+  end?(notes: readonly Note[]): Promise<void>;
+}
+
+/** Writes the result of one raster, or of several as parts of one surface. */
+function togetherResults({ options, zones, surfaces }: Counting, notes: readonly Note[], write: ZonalWrite): Writing {
+  const rasters = surfaces[0]!;
   const grid = unionOfGrids(rasters.map(({ raster }) => raster));
-  await writeHistogram(options, { histogram, polygons: zones.polygons, grid }, facts, write);
-  return cellsIn(histogram);
+  return {
+    add: (_, histogram, backend) => {
+      const facts = { rasters: rasters.map(({ path }) => path), backend, notes };
+      return writeHistogram(options, { histogram, polygons: zones.polygons, grid }, facts, write);
+    },
+  };
 }
 
-/** Counts each raster by itself, and writes its rows before the next. Returns the number of cells in the zones. */
-async function countEach<C extends RunContext>(counting: Counting<C>): Promise<bigint> {
-  const { options, parts, context, zones, rasters, notes, take, write } = counting;
+/** Writes the rows of each raster by itself, before those of the next. */
+function eachResults({ options, zones, surfaces }: Counting, write: ZonalWrite): Writing {
+  const rasters = surfaces.map(([first]) => first!);
   const rasterFacts = rasters.map(({ path, raster }) => ({
     raster: path,
     sample: raster.sample,
     gridStep: gridStep(raster),
   }));
-  const facts = { rasters: rasters.map(({ path }) => path), rasterFacts, backend: context.backend.name };
-  const outputs = writeByRaster(options, facts, write);
-  const found: { readonly path: string; readonly notes: readonly Note[] }[] = [];
-  const allCells = rasters.reduce((sum, { raster }) => sum + raster.width * raster.height, 0);
-  let [cells, before] = [0n, 0];
-  await watched(counting, async (job) => {
-    for (const { path, raster } of rasters) {
-      const onProgress = (done: number): void => job.onProgress(before + done, allCells);
-      const histogram = await parts.zonalHistogram(context, { ...job, raster, onProgress });
-      await raster.close();
-      counting.log.clearProgress();
+  const factsOn = (backend: string) => ({ rasters: rasters.map(({ path }) => path), rasterFacts, backend });
+  let outputs: ReturnType<typeof writeByRaster> | undefined;
+  return {
+    async add(surface, histogram, backend) {
+      outputs ??= writeByRaster(options, factsOn(backend), write);
+      const { path, raster } = rasters[surface]!;
       await outputs.add(path, { histogram, polygons: zones.polygons, grid: raster });
-      found.push({ path, notes: histogram.notes });
-      cells += cellsIn(histogram);
-      before += raster.width * raster.height;
-    }
-  });
-  take(notesOnRasters(found));
-  await outputs.end(notes);
-  return cells;
-}
-
-function cellsIn({ cells }: ZonalHistogram): bigint {
-  return cells.reduce((sum, count) => sum + count, 0n);
-}
-
-/** Runs `count` with what all jobs have in common, shows its progress, and aborts the context if the run is aborted. */
-async function watched<C extends RunContext, T>(
-  { options, context, zones, log, signal }: Counting<C>,
-  count: (job: Omit<ZonalJob, 'raster'>) => Promise<T>,
-): Promise<T> {
-  const stop = (): void => context.abort(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  const { report, end } = trackProgress(log);
-  try {
-    signal.throwIfAborted();
-    const { binning, fill } = options;
-    const memoryBytes = sharesOf(options.memoryBytes).counters;
-    const statistics = wantsStatistics(options);
-    return await count({ zones, binning, fill, statistics, memoryBytes, signal, onProgress: report });
-  } finally {
-    end();
-    signal.removeEventListener('abort', stop);
-  }
-}
-
-/** Whether any output contains statistics. Statistics are computed only if this is true. */
-function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
-  return stats !== undefined || plot !== undefined || format === 'json';
+    },
+    end: async (notes) => outputs?.end(notes),
+  };
 }
 
 /** A list with one note (a warning) if the user gave bins but no output has the histograms; otherwise an empty list. */
@@ -287,24 +253,4 @@ function unwrittenHistograms({ out, stats, plot, binsGiven }: ZonalOptions): Not
   const taken = [stats === '-' && 'statistics', plot === '-' && 'plot'].filter((name) => name !== false);
   const message = `The histograms are not written, because stdout holds the ${taken.join(' and ')}; --out FILE writes them.`;
   return [{ code: 'zonal/histograms-unwritten', message }];
-}
-
-function trackProgress(log: Log): { report: ZonalJob['onProgress']; end: () => void } {
-  const meter = progress({ every: log.progressEvery });
-  const shown = meter.progress$.subscribe((report) => {
-    if (report.total !== undefined) log.progress(report, 'cells');
-  });
-  let cells = 0;
-  return {
-    report(doneCells, totalCells) {
-      if (cells === 0) meter.expect(totalCells);
-      meter.advance(doneCells - cells);
-      cells = doneCells;
-    },
-    end() {
-      meter.end();
-      shown.unsubscribe();
-      log.clearProgress();
-    },
-  };
 }

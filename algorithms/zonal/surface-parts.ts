@@ -6,7 +6,7 @@ import type { PlacedZones } from './placement.ts';
 import { createParts } from './raster-parts.ts';
 import { rowsOf } from './raster-rows.ts';
 import { placeOn, type SurfacePlan, totalsOptions, type ZonesOnGrid } from './surface-plan.ts';
-import { createTotals, type PartialTotals } from './totals.ts';
+import { createTotals, type PartialTotals, type TotalsOptions } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
 import { type CountJob, streamWindows } from './zonal.ts';
 
@@ -37,21 +37,20 @@ export interface PartCounts extends PartialTotals {
 }
 
 /**
- * Cuts the rasters of a surface into parts of whole rows of blocks, which have about `cells` cells. Rows without zones
- * are in no part.
+ * Cuts a raster of a surface into parts of whole rows of blocks, which have about `cells` cells. Rows without zones are
+ * in no part.
  */
-export function surfaceParts(plan: SurfacePlan, cells: number): SurfacePart[] {
-  return plan.rasters.flatMap((raster, at) => {
-    const { width, height, blockRows } = raster;
-    const blocks = Math.ceil(height / blockRows);
-    const parts = Math.min(blocks, Math.max(1, Math.round((width * height) / cells)));
-    const isMet = blocksWithZones(raster, plan.place(at));
-    const edges = Array.from({ length: parts + 1 }, (_, part) => Math.floor((part * blocks) / parts));
-    return edges.slice(1).flatMap((end, part) => {
-      const first = edges[part]!;
-      if (!isMet.subarray(first, end).includes(1)) return [];
-      return [surfacePart(plan, at, first * blockRows, Math.min(height, end * blockRows))];
-    });
+export function partsOfRaster(plan: SurfacePlan, at: number, cells: number): SurfacePart[] {
+  const raster = plan.rasters[at]!;
+  const { width, height, blockRows } = raster;
+  const blocks = Math.ceil(height / blockRows);
+  const parts = Math.min(blocks, Math.max(1, Math.round((width * height) / cells)));
+  const isMet = blocksWithZones(raster, plan.place(at));
+  const edges = Array.from({ length: parts + 1 }, (_, part) => Math.floor((part * blocks) / parts));
+  return edges.slice(1).flatMap((end, part) => {
+    const first = edges[part]!;
+    if (!isMet.subarray(first, end).includes(1)) return [];
+    return [surfacePart(plan, at, first * blockRows, Math.min(height, end * blockRows))];
   });
 }
 
@@ -131,12 +130,12 @@ export interface PartSums {
   add(counts: PartCounts): void;
   /** What was added so far, which other sums can add. */
   counts(): PartCounts;
-  /** The result for the whole surface, after all of its parts were added. */
-  finish(): ZonalHistogram;
+  /** The result for the whole surface, after its parts were added. */
+  finish(plan: SurfacePlan): ZonalHistogram;
 }
 
-export function createPartSums(plan: SurfacePlan): PartSums {
-  const totals = plan.createTotals();
+export function createPartSums(options: TotalsOptions): PartSums {
+  const totals = createTotals(options);
   let leftOut = 0;
   return {
     add(counts) {
@@ -144,6 +143,6 @@ export function createPartSums(plan: SurfacePlan): PartSums {
       leftOut += counts.leftOut;
     },
     counts: () => ({ ...totals.partial(), leftOut }),
-    finish: () => plan.resultOf(totals, leftOut),
+    finish: (plan) => plan.resultOf(totals, leftOut),
   };
 }

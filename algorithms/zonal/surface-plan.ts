@@ -8,7 +8,7 @@ import { type PlacedZones, placeZones, requireLongitudes, sheetsOn, stepsOfTurn 
 import { requireRoom } from './room.ts';
 import { requireOneSurface } from './surface-agreement.ts';
 import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
-import { createTotals, type Totals, type TotalsOptions } from './totals.ts';
+import type { Totals, TotalsOptions } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
 import { type CountJob, DEFAULT_MEMORY } from './zonal.ts';
 import { leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
@@ -27,7 +27,8 @@ export interface SurfacePlan {
   readonly slots: Slots;
   /** The zones on the grid of a raster. */
   place(at: number): PlacedZones;
-  createTotals(): Totals;
+  /** What the totals of the job count. */
+  readonly counted: TotalsOptions;
   /** The result of the job, from the sums over all rasters and the number of cells that lie in a raster named before. */
   resultOf(totals: Totals, leftOut: number): ZonalHistogram;
 }
@@ -46,7 +47,7 @@ export function planSurface(job: CountJob & { readonly rasters: readonly RasterS
   return {
     ...{ rasters, places, edges, slots },
     place: (at) => placeOn(rasters[at]!, places[at]!, onGrid.get(places[at]!.grid)!, job),
-    createTotals: () => createTotals(totalsOptions(job, rasters[0]!, edges, slots)),
+    counted: totalsOptions(job, rasters[0]!, edges, slots),
     resultOf(totals, leftOut) {
       const { near, ...found } = totals.finish();
       const overlapping = new Set([...onGrid.values()].flatMap(({ sheets }) => Array.from(sheets?.overlapping ?? [])));

@@ -2,6 +2,7 @@ import type { Context } from '../../primitives/index.ts';
 import type { RasterSource } from '../geometry/raster.ts';
 import { createParts } from './raster-parts.ts';
 import { planSurface } from './surface-plan.ts';
+import { createTotals } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
 import { type CountJob, streamWindows } from './zonal.ts';
 
@@ -21,7 +22,7 @@ export async function countSurface(context: Context, job: SurfaceJob): Promise<Z
   const { rasters, signal } = job;
   signal?.throwIfAborted();
   const plan = planSurface(job);
-  const totals = plan.createTotals();
+  const totals = createTotals(plan.counted);
   const parts = createParts(context, job, { ...plan, onDone: (raster) => job.onCounted?.(raster) });
   const cells = rasters.reduce((sum, { width, height }) => sum + width * height, 0);
   const onPassed = (done: number): void => job.onProgress?.(done, cells);

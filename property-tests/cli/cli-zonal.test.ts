@@ -9,7 +9,8 @@ import { parseZonalArguments } from '../../cli/arguments.ts';
 import { exitCodeOf } from '../../cli/failure.ts';
 import { jsonLog } from '../../cli/json-log.ts';
 import type { RunContext } from '../../cli/run-support.ts';
-import { runZonal, type ZonalJob, type ZonalParts } from '../../cli/zonal.ts';
+import { runZonal, type ZonalParts } from '../../cli/zonal.ts';
+import type { ZonalJob } from '../../cli/zonal-count.ts';
 import type { OpenedRaster } from '../../cli/zonal-rasters.ts';
 import { readZones } from '../../formats/read-zones.ts';
 import { UsageError } from '../../formats/usage-error.ts';
@@ -106,6 +107,7 @@ function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
       return changes.count?.(job) ?? counted(job);
     },
     surfaceHistogram: () => Promise.reject(new Error('There is one raster.')),
+    openQueue: () => Promise.reject(new Error('There is no queue.')),
   };
 }
 

@@ -5,9 +5,9 @@ import {
   countPart,
   createPartSums,
   type PartCounts,
+  partsOfRaster,
   type SurfacePart,
   surfacePart,
-  surfaceParts,
 } from '../../../algorithms/zonal/surface-parts.ts';
 import { planSurface, snapZones } from '../../../algorithms/zonal/surface-plan.ts';
 import type { CountJob } from '../../../algorithms/zonal/zonal.ts';
@@ -46,7 +46,8 @@ const sent = async <T>(value: T): Promise<T> => decodeItems(await encodeItems([v
 /** Counts a surface part by part, as several processes do that send each other plain values. */
 async function countInParts(context: Context, job: Job, { cut, order, groups }: Ways): Promise<string> {
   const plan = planSurface(job);
-  const parts = typeof cut === 'number' ? surfaceParts(plan, cut) : cutAt(plan, cut);
+  const parts =
+    typeof cut === 'number' ? plan.rasters.flatMap((_, at) => partsOfRaster(plan, at, cut)) : cutAt(plan, cut);
   const counts: PartCounts[] = [];
   for (const each of parts) {
     const part = await sent(each);
@@ -55,13 +56,13 @@ async function countInParts(context: Context, job: Job, { cut, order, groups }: 
   }
   const place = (at: number): number => order[at % order.length]! % 1000;
   const mixed = counts.map((each, at) => ({ each, at })).sort((a, b) => place(a.at) - place(b.at));
-  const sums = createPartSums(plan);
+  const sums = createPartSums(plan.counted);
   for (let group = 0; group < groups; group++) {
-    const some = createPartSums(plan);
+    const some = createPartSums(plan.counted);
     for (const [at, { each }] of mixed.entries()) if (at % groups === group) some.add(each);
     sums.add(await sent(some.counts()));
   }
-  return plain(sums.finish());
+  return plain(sums.finish(plan));
 }
 
 function cutAt(plan: ReturnType<typeof planSurface>, shares: readonly (readonly number[])[]): SurfacePart[] {
@@ -151,7 +152,7 @@ test('rows without zones are in no part', () => {
   const raster = rasterOf(new Uint8Array(100 * 4), 4, 'u8', { blockRows: 8 });
   const zones = zonesOf([[box(0, 70, 4, 90)], [box(5, 0, 9, 20)], []]);
   const plan = planSurface({ zones, rasters: [raster], binning: { kind: 'none' } });
-  const rows = (cells: number) => surfaceParts(plan, cells).map(({ firstRow, endRow }) => [firstRow, endRow]);
+  const rows = (cells: number) => partsOfRaster(plan, 0, cells).map(({ firstRow, endRow }) => [firstRow, endRow]);
   expect(rows(32)).toEqual([
     [8, 16],
     [16, 24],

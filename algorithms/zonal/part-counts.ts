@@ -1,0 +1,77 @@
+import { FormatError } from '../../primitives/errors.ts';
+import { isRecord } from '../../primitives/given.ts';
+import type { PartCounts } from './surface-parts.ts';
+import type { TotalsOptions } from './totals.ts';
+
+type Counted = Pick<TotalsOptions, 'zones' | 'slots' | 'statistics' | 'binning'>;
+
+/**
+ * Checks counts that come from another process or from a file, so that no wrong number enters a sum without a word.
+ *
+ * @throws FormatError `zonal/part-counts` if they cannot be counts of this job.
+ */
+export function checkPartCounts(given: unknown, { zones, slots, statistics, binning }: Counted): PartCounts {
+  const { leftOut, counts, statistics: found, unique } = fieldsOf<PartCounts>(given);
+  const isGood =
+    isWhole(leftOut) &&
+    areCounters(counts, zones, slots.count) &&
+    (statistics ? areStatistics(found, zones) : found === undefined) &&
+    (binning.kind === 'unique' ? arePairs(unique, zones) : unique === undefined);
+  if (isGood) return given as PartCounts;
+  throw new FormatError('zonal/part-counts', 'The counts of a part of the rasters are damaged.', {
+    remedy: 'Run the same version of the package in all processes.',
+  });
+}
+
+function areCounters(given: unknown, zones: number, slots: number): boolean {
+  const { members, starts, slot, count } = fieldsOf<PartCounts['counts']>(given);
+  if (!(members instanceof Uint32Array && starts instanceof Uint32Array && slot instanceof Uint32Array)) return false;
+  if (!areNumbers(count) || starts.length !== members.length + 1 || starts[0] !== 0) return false;
+  if (starts.at(-1) !== slot.length || count.length !== slot.length || !areAscending(members, zones)) return false;
+  for (let member = 0; member < members.length; member++) {
+    if (!(starts[member]! < starts[member + 1]!)) return false;
+    if (!areAscending(slot.subarray(starts[member], starts[member + 1]), slots)) return false;
+  }
+  return count.every((cells) => isWhole(cells) && cells > 0);
+}
+
+function areStatistics(given: unknown, zones: number): boolean {
+  const { zone, minimum, maximum, sum } = fieldsOf<NonNullable<PartCounts['statistics']>>(given);
+  return (
+    zone instanceof Uint32Array &&
+    minimum instanceof Float64Array &&
+    maximum instanceof Float64Array &&
+    Array.isArray(sum) &&
+    [minimum, maximum, sum].every(({ length }) => length === zone.length) &&
+    areAscending(zone, zones) &&
+    sum.every((each) => typeof each === 'bigint') &&
+    minimum.every((low, row) => low <= maximum[row]!)
+  );
+}
+
+function arePairs(given: unknown, zones: number): boolean {
+  const { zone, value, count } = fieldsOf<NonNullable<PartCounts['unique']>>(given);
+  if (!(zone instanceof Uint32Array && value instanceof Uint32Array && areNumbers(count))) return false;
+  if (value.length !== zone.length || count.length !== zone.length) return false;
+  return zone.every((own, row) => {
+    const before = row === 0 ? -1 : zone[row - 1]!;
+    const isNext = own > before || (own === before && value[row]! > value[row - 1]!);
+    return own < zones && isNext && isWhole(count[row]) && count[row]! > 0;
+  });
+}
+
+function fieldsOf<T>(given: unknown): { readonly [K in keyof T]?: unknown } {
+  return isRecord(given) ? (given as { readonly [K in keyof T]?: unknown }) : {};
+}
+
+function areNumbers(given: unknown): given is Uint32Array | Float64Array {
+  return given instanceof Uint32Array || given instanceof Float64Array;
+}
+
+function isWhole(given: unknown): given is number {
+  return Number.isSafeInteger(given) && (given as number) >= 0;
+}
+
+function areAscending(numbers: Uint32Array, end: number): boolean {
+  return numbers.every((each, i) => each < end && (i === 0 || each > numbers[i - 1]!));
+}

@@ -1,0 +1,137 @@
+import type { FillRule, Zones } from '../algorithms/geometry/polygons.ts';
+import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import type { Note } from '../algorithms/notes.ts';
+import type { Binning, ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { type Progress, progress } from '../graph/index.ts';
+import type { ZonalOptions } from './arguments.ts';
+import type { Log, ProgressFigures } from './log.ts';
+import { sharesOf } from './memory.ts';
+import type { RunContext } from './run-support.ts';
+import type { NamedRaster } from './zonal-rasters.ts';
+
+/** The inputs of a zonal histogram. */
+export interface ZonalJob {
+  readonly zones: Zones;
+  readonly raster: RasterSource;
+  readonly binning: Binning;
+  readonly fill: FillRule;
+  readonly statistics: boolean;
+  readonly memoryBytes?: number | undefined;
+  readonly signal: AbortSignal;
+  onProgress(doneCells: number, totalCells: number): void;
+}
+
+/** The inputs of the histogram of several rasters that are parts of one surface. */
+export interface SurfaceJob extends Omit<ZonalJob, 'raster'> {
+  readonly rasters: readonly RasterSource[];
+  onCounted(raster: RasterSource): Promise<void>;
+}
+
+/** What is counted. */
+export interface Counting {
+  readonly options: ZonalOptions;
+  readonly zones: Zones;
+  /** The rasters as they are counted, one surface after the other. */
+  readonly surfaces: readonly (readonly CountedRaster[])[];
+  take(notes: readonly Note[]): void;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+}
+
+/** A raster with its path, and as it was opened: without the system that zones and rasters share. */
+export interface CountedRaster extends Pick<NamedRaster, 'path'> {
+  readonly raster: RasterSource;
+  readonly opened: RasterSource;
+}
+
+/** Receives the results, in the order of the surfaces. */
+export type Receive = (surface: number, histogram: ZonalHistogram, backend: string) => Promise<void>;
+
+/** The functions that count in this process. */
+export interface CountParts<C> {
+  zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
+  surfaceHistogram(context: C, job: SurfaceJob): Promise<ZonalHistogram>;
+}
+
+/** Counts all surfaces in this process. */
+export async function countHere<C extends RunContext>(
+  counting: Counting,
+  parts: CountParts<C>,
+  context: C,
+  receive: Receive,
+): Promise<void> {
+  const { log, surfaces } = counting;
+  const sizes = surfaces.map((rasters) => cellsOf(rasters));
+  const allCells = sizes.reduce((sum, cells) => sum + cells, 0);
+  let before = 0;
+  await watched(counting, context, async (job) => {
+    for (const [surface, rasters] of surfaces.entries()) {
+      const onProgress = (done: number): void => job.onProgress(before + done, allCells);
+      const [{ raster }] = rasters as readonly [CountedRaster];
+      const histogram = await (rasters.length === 1
+        ? parts.zonalHistogram(context, { ...job, raster, onProgress })
+        : parts.surfaceHistogram(context, {
+            ...job,
+            rasters: rasters.map((each) => each.raster),
+            onProgress,
+            onCounted: (each) => each.close(),
+          }));
+      if (surfaces.length > 1) await raster.close();
+      log.clearProgress();
+      await receive(surface, histogram, context.backend.name);
+      before += sizes[surface]!;
+    }
+  });
+}
+
+export function cellsOf(rasters: readonly CountedRaster[]): number {
+  return rasters.reduce((sum, { raster }) => sum + raster.width * raster.height, 0);
+}
+
+/** Runs `count` with what all jobs have in common, shows its progress, and aborts the context if the run is aborted. */
+async function watched<C extends RunContext>(
+  { options, zones, log, signal }: Counting,
+  context: C,
+  count: (job: Omit<ZonalJob, 'raster'>) => Promise<void>,
+): Promise<void> {
+  const stop = (): void => context.abort(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  const shown = showProgress(log);
+  let cells = 0;
+  const onProgress = (doneCells: number, totalCells: number): void => {
+    if (cells === 0) shown.expect(totalCells);
+    shown.advance(doneCells - cells);
+    cells = doneCells;
+  };
+  try {
+    signal.throwIfAborted();
+    const { binning, fill } = options;
+    const memoryBytes = sharesOf(options.memoryBytes).counters;
+    await count({ zones, binning, fill, statistics: wantsStatistics(options), memoryBytes, signal, onProgress });
+  } finally {
+    shown.end();
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Whether any output contains statistics. Statistics are computed only if this is true. */
+export function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
+  return stats !== undefined || plot !== undefined || format === 'json';
+}
+
+/** Shows the progress of a run in cells, once their number is known. */
+export function showProgress(log: Log, figures?: () => ProgressFigures): Pick<Progress, 'expect' | 'advance' | 'end'> {
+  const meter = progress({ every: log.progressEvery });
+  const shown = meter.progress$.subscribe((report) => {
+    if (report.total !== undefined) log.progress(report, 'cells', figures?.());
+  });
+  return {
+    expect: meter.expect,
+    advance: meter.advance,
+    end() {
+      meter.end();
+      shown.unsubscribe();
+      log.clearProgress();
+    },
+  };
+}

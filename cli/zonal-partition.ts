@@ -1,0 +1,226 @@
+import { aFill, type FillRule } from '../algorithms/geometry/polygons.ts';
+import { gridFields, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
+import { countPart, type PartCounts, type SurfacePart } from '../algorithms/zonal/surface-parts.ts';
+import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/surface-plan.ts';
+import { aBinning, type Binning } from '../algorithms/zonal/types.ts';
+import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
+import { requireArguments } from '../primitives/arguments.ts';
+import { GraphError } from '../primitives/errors.ts';
+import type { Context } from '../primitives/index.ts';
+import {
+  aFiniteNumber,
+  aFlag,
+  aNumber,
+  anArrayOf,
+  aPositive,
+  aRecord,
+  aText,
+  aWhole,
+  aWord,
+  type Kind,
+  optional,
+} from '../primitives/kinds.ts';
+import {
+  type FileFacts,
+  factsOfFile,
+  factsOfRaster,
+  otherFile,
+  requireSameFiles,
+  someFileFacts,
+} from './file-facts.ts';
+import { Kept } from './kept.ts';
+import { sharesOf } from './memory.ts';
+import { maxBlockBytes, type RasterOptions } from './zonal-rasters.ts';
+
+/** The id of the module whose function counts partitions. */
+export const ZONAL_MODULE = 'quadrille.zonal';
+
+/** A part of a run of `quadrille zonal`, as it travels to a worker. */
+export interface ZonalPartition {
+  /** Names the partition within its run. */
+  readonly id: string;
+  readonly part: SurfacePart;
+  readonly zones: FileFacts;
+  readonly zoneOptions: Pick<ZoneOptions, 'layer' | 'id' | 'crs' | 'antimeridian' | 'onBadRecord'>;
+  readonly raster: RasterFacts;
+  readonly rasterOptions: RasterOptions;
+  readonly binning: Binning;
+  readonly fill: FillRule;
+  readonly statistics: boolean;
+  /** Seconds after which a worker gives the partition up; undefined if it may take any time. */
+  readonly seconds: number | undefined;
+}
+
+/** By what a raster is known again. */
+export interface RasterFacts {
+  readonly files: readonly FileFacts[];
+  /** What the files state, as text; see {@link statedBy}. */
+  readonly stated: string;
+  /** The coordinate system in which the raster is counted. */
+  readonly system: Pick<RasterGrid, 'crs' | 'ownCrs' | 'geographic'>;
+}
+
+/** What a worker counted. */
+export interface CountedPartition {
+  readonly id: string;
+  readonly counts: PartCounts;
+  /** The backend that counted. */
+  readonly backend: string;
+}
+
+/** What is known of a raster when it has been opened, as text. Files beside it may change what it states. */
+export function statedBy(raster: RasterSource): string {
+  const { file, notes, ...stated } = raster as RasterSource & { readonly notes?: unknown };
+  return JSON.stringify({ ...stated, hasMask: raster.readMask !== undefined });
+}
+
+const somePartition: Kind = aRecord<ZonalPartition>({
+  id: aText,
+  part: aRecord<SurfacePart>({
+    ...{ raster: aWhole(), firstRow: aWhole(), endRow: aWhole(1) },
+    grid: aRecord<RasterGrid>(gridFields),
+    ...{ column: aFiniteNumber, row: aFiniteNumber },
+    taken: anArrayOf(
+      aRecord<SurfacePart['taken'][number]>({ left: aWhole(), top: aWhole(), right: aWhole(), bottom: aWhole() }),
+    ),
+    slots: aRecord<SurfacePart['slots']>({
+      ...{ bins: aWhole(), nodata: aWhole(), below: aWhole(), above: aWhole(), near: aWhole(), count: aWhole() },
+    }),
+  }),
+  zones: someFileFacts,
+  zoneOptions: aRecord<ZonalPartition['zoneOptions']>({
+    layer: optional(aText),
+    id: optional(aText),
+    crs: optional(aText),
+    antimeridian: optional(aWord(['as-written', 'unwrap'])),
+    onBadRecord: optional(aWord(['stop', 'skip'])),
+  }),
+  raster: aRecord<RasterFacts>({
+    files: anArrayOf(someFileFacts),
+    stated: aText,
+    system: aRecord<RasterFacts['system']>({ crs: optional(aText), ownCrs: optional(aText), geographic: aFlag }),
+  }),
+  rasterOptions: aRecord<RasterOptions>({
+    band: aWhole(1),
+    nodata: optional(aNumber),
+    mask: aWord(['all', 'none']),
+    raw: aFlag,
+  }),
+  binning: aBinning,
+  fill: aFill,
+  statistics: aFlag,
+  seconds: optional(aPositive()),
+});
+
+/** The functions of other floors that a worker uses. */
+export interface PartitionParts {
+  readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
+  openRaster(
+    path: string,
+    options: RasterOptions & { readonly maxBlockBytes: number; readonly startThreads: boolean },
+  ): Promise<RasterSource>;
+}
+
+/** A worker's module for `quadrille zonal`. */
+export interface ZonalModule {
+  /** Counts a partition. This is the function that jobs name. */
+  countPartition(
+    partition: ZonalPartition,
+    work: { readonly ctx: unknown; readonly signal: AbortSignal },
+  ): Promise<CountedPartition>;
+}
+
+/** Number of rasters, files of zones, and grids with zones that are kept for the next partition. */
+const KEPT = { rasters: 8, zones: 2, grids: 4 };
+
+/**
+ * Makes a worker's module. Files are opened and read once for as many partitions as possible, and checked for each: it
+ * must be the file that the parent has.
+ *
+ * @param memoryBytes - The memory of the worker, for each partition that it counts at the same time.
+ */
+export function zonalModule(parts: PartitionParts, memoryBytes: number): ZonalModule & { close(): Promise<void> } {
+  const zones = new Kept<ReadZones['zones']>(KEPT.zones);
+  const grids = new Kept<ZonesOnGrid>(KEPT.grids);
+  const rasters = new Kept<RasterSource>(KEPT.rasters, (raster) => raster.close());
+
+  const useZones = <R>(partition: ZonalPartition, body: (zones: ReadZones['zones'], key: string) => Promise<R>) => {
+    const { zones: file, zoneOptions } = partition;
+    const key = JSON.stringify([file, zoneOptions]);
+    const read = async (): Promise<ReadZones['zones']> =>
+      (await parts.readZones(file.path, { ...zoneOptions, memoryBytes })).zones;
+    return zones.use(key, read, (found) => body(found, key));
+  };
+  const useRaster = <R>({ raster, rasterOptions }: ZonalPartition, body: (raster: RasterSource) => Promise<R>) => {
+    const { path } = raster.files[0]!;
+    const open = async (): Promise<RasterSource> => {
+      const opened = await parts.openRaster(path, {
+        ...rasterOptions,
+        maxBlockBytes: maxBlockBytes(memoryBytes),
+        startThreads: true,
+      });
+      const stated = statedBy(opened);
+      if (stated === raster.stated) return { ...opened, ...raster.system };
+      await opened.close();
+      throw otherFile(path, { expected: raster.stated, got: stated });
+    };
+    return rasters.use(JSON.stringify([raster, rasterOptions]), open, body);
+  };
+  return {
+    async countPartition(partition, { ctx, signal }) {
+      requireArguments('countPartition', { partition }, { partition: somePartition });
+      const { id, part, raster, binning, fill, statistics, seconds } = partition;
+      requireSameFiles([partition.zones], [await factsOfFile(partition.zones.path)]);
+      requireSameFiles(raster.files, await factsOfRaster(raster.files[0]!.path));
+      const context = ctx as Context;
+      const counting = (until: AbortSignal): Promise<PartCounts> =>
+        useZones(partition, (zones, key) =>
+          grids.use(
+            JSON.stringify([key, part.grid]),
+            async () => snapZones(zones, part.grid),
+            (onGrid) =>
+              useRaster(partition, (source) =>
+                countPart(context, {
+                  ...{ zones, raster: source, part, onGrid, binning, fill, statistics },
+                  memoryBytes: sharesOf(memoryBytes).counters,
+                  signal: until,
+                }),
+              ),
+          ),
+        );
+      return { id, counts: await within(seconds, signal, counting), backend: context.backend.name };
+    },
+    async close() {
+      await Promise.all([zones.close(), grids.close(), rasters.close()]);
+    },
+  };
+}
+
+/** Gives work up after a time, even if it does not end when it is told to. */
+async function within<T>(
+  seconds: number | undefined,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (seconds === undefined) return work(signal);
+  const limit = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      limit.abort(partitionTimeout(seconds));
+      reject(limit.signal.reason);
+    }, seconds * 1000);
+  });
+  try {
+    return await Promise.race([work(AbortSignal.any([signal, limit.signal])), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function partitionTimeout(seconds: number): GraphError {
+  return new GraphError('zonal/partition-timeout', 'A partition takes too long.', {
+    expected: `at most ${seconds.toFixed(0)} seconds`,
+    remedy: 'Allow more time with --partition-timeout SECONDS, or leave such partitions out with --on-error skip.',
+  });
+}

@@ -1,0 +1,247 @@
+import { resolve } from 'node:path';
+import { graph, type WorkQueue } from '../graph/index.ts';
+import { QuadrilleError } from '../primitives/errors.ts';
+import type { ZonalQueueOptions } from './arguments.ts';
+import { counted } from './grouped.ts';
+import type { QueuePlace } from './queue-options.ts';
+import { causeOf, type Surroundings } from './run-support.ts';
+import { type Counting, cellsOf, type Receive, showProgress, wantsStatistics } from './zonal-count.ts';
+import {
+  type CountedPartition,
+  type PartitionParts,
+  ZONAL_MODULE,
+  type ZonalPartition,
+  zonalModule,
+} from './zonal-partition.ts';
+import {
+  countedOf,
+  type InputFacts,
+  inputFacts,
+  type PlannedPartition,
+  partCellsOf,
+  partitionsOf,
+  planOf,
+} from './zonal-partitions.ts';
+import { type Manifest, RunRecord } from './zonal-record.ts';
+import { SurfaceSums } from './zonal-sums.ts';
+import { WatchedRun, type WorkerFigures } from './zonal-workers.ts';
+
+/** The functions of other floors that the parent of a run uses. */
+export interface QueueParts extends PartitionParts {
+  openQueue(place: QueuePlace & { readonly folder: string }): Promise<WorkQueue>;
+  /** About how many cells a partition has. Default: as suits the rasters. */
+  readonly partCells?: number;
+}
+
+/** Maximum number of partitions that are handed out at the same time. */
+const LANES = 512;
+/** How often a partition that failed is tried again. */
+const RETRIES = 2;
+
+/** A run on a queue, from before its inputs are read until its outputs are written. */
+export interface QueueRun extends AsyncDisposable {
+  /**
+   * Counts all surfaces with the workers of the queue: hands out partitions, and adds up what comes back.
+   *
+   * @throws The error of a partition that failed three times, unless such partitions are left out; UsageError
+   * `zonal/other-options` or `zonal/other-inputs` if a run that is gone on with was another one.
+   */
+  count(counting: Counting, receive: Receive): Promise<void>;
+  /** What each worker has done, by name. */
+  workers(): ReadonlyMap<string, WorkerFigures>;
+}
+
+/**
+ * Opens a run on a queue, and says how it is called.
+ *
+ * @throws Errors of the queue; UsageError `zonal/no-run` for a run to go on with that left nothing behind.
+ */
+export async function openQueueRun(
+  options: ZonalQueueOptions,
+  title: string,
+  parts: QueueParts,
+  { log, beforeExit }: Pick<Surroundings, 'log' | 'beforeExit'>,
+): Promise<QueueRun> {
+  const { resume, folder } = options;
+  if (resume !== undefined) await new RunRecord(folder, resume).require();
+  const queue = await parts.openQueue(options);
+  try {
+    const run = await queue.openRun({ title, ...(resume !== undefined && { id: resume }) });
+    const record = new RunRecord(folder, run.id);
+    beforeExit(() => record.removeNow());
+    log.note({ code: 'zonal/run', message: `This is run ${run.id}. If it is killed, --resume ${run.id} goes on.` });
+    const open = new Map<string, PlannedPartition>();
+    const watched = new WatchedRun(run, {
+      seconds: options.partitionSeconds,
+      cellsOf: (job) => open.get(job)?.cells ?? 0,
+      onNoWorkers: () => log.note(noWorkers(options)),
+    });
+    return {
+      count: (counting, receive) => count(counting, parts, { options, queue, record, open, run: watched }, receive),
+      workers: () => watched.done(),
+      async [Symbol.asyncDispose]() {
+        await watched.close();
+        try {
+          await run.close();
+        } finally {
+          await record.remove();
+          await queue.close();
+        }
+      },
+    };
+  } catch (error) {
+    await queue.close();
+    throw error;
+  }
+}
+
+interface OpenedRun {
+  readonly options: ZonalQueueOptions;
+  readonly queue: WorkQueue;
+  readonly run: WatchedRun;
+  readonly record: RunRecord;
+  /** The partitions that are handed out, by id. */
+  readonly open: Map<string, PlannedPartition>;
+}
+
+function noWorkers({ queue, folder }: ZonalQueueOptions) {
+  const named = queue === undefined ? '' : ` --queue-name ${queue}`;
+  const message = `0 workers on this queue. Start some: quadrille worker --queue-folder ${folder}${named}`;
+  return { code: 'zonal/no-workers', message };
+}
+
+async function count(
+  counting: Counting,
+  parts: QueueParts,
+  { options: queueOptions, queue, run, record, open }: OpenedRun,
+  receive: Receive,
+): Promise<void> {
+  const { surfaces, options, log, signal } = counting;
+  const facts = await inputFacts(counting);
+  const partCells = await beginOrResume(counting, queueOptions, facts, record, parts.partCells);
+  const sums = new SurfaceSums(surfaces.length, (surface) => countedOf(counting, surface), record);
+  if (queueOptions.resume !== undefined) await sums.resume();
+  const shown = showProgress(log, () => run.figures());
+  shown.expect(surfaces.reduce((sum, rasters) => sum + cellsOf(rasters), 0));
+  const left: string[] = [];
+  try {
+    await handOut();
+  } finally {
+    shown.end();
+  }
+  if (left.length > 0) counting.take([leftOutNote(left)]);
+  for (const surface of surfaces.keys()) {
+    signal.throwIfAborted();
+    const histogram = (await sums.sumsOf(surface)).finish(planOf(counting, surface));
+    await receive(surface, histogram, [...sums.backends].sort().join(', '));
+  }
+
+  async function* partitions(): AsyncGenerator<ZonalPartition> {
+    const planned = async (surface: number, cells: number, isLast: boolean): Promise<void> => {
+      shown.advance(cells);
+      if (isLast) await sums.planned(surface);
+    };
+    for await (const each of partitionsOf(counting, facts, partCells, () => run.seconds, planned)) {
+      if (sums.isDone(each.partition.id)) shown.advance(each.cells);
+      else {
+        open.set(each.partition.id, each);
+        sums.expect(each);
+        yield each.partition;
+      }
+    }
+  }
+
+  async function take(result: CountedPartition): Promise<void> {
+    const planned = open.get(result.id);
+    if (planned === undefined) throw strange(result.id);
+    open.delete(result.id);
+    await sums.take(planned, result);
+    shown.advance(planned.cells);
+  }
+
+  async function handOut(): Promise<void> {
+    const { countPartition } = zonalModule(parts, options.memoryBytes);
+    const shared: WorkQueue = { ...queue, openRun: async () => run };
+    const { result, errors$ } = graph('zonal', (g) => {
+      const handed = g.source('partitions', partitions);
+      const done = g.stage('count', handed, countPartition, {
+        lanes: LANES,
+        remote: { queue: shared, module: ZONAL_MODULE, name: 'countPartition', id: ({ id }) => id },
+        onError: { retry: RETRIES, orElse: queueOptions.onError },
+        describe: ({ id }) => id,
+      });
+      return g.sink('add', done, take);
+    }).run(undefined, { signal });
+    errors$.subscribe(({ item, attempts, cause }) => {
+      const planned = open.get(item ?? '');
+      if (planned === undefined) return;
+      const reason = `${capital(planned.name)} could not be counted, ${counted(attempts, 'time')}: ${messageOf(cause)}`;
+      if (queueOptions.onError === 'stop') log.note({ code: 'zonal/partition-failed', message: reason });
+      left.push(reason);
+      open.delete(item!);
+      shown.advance(planned.cells);
+    });
+    await result.catch((error: unknown) => {
+      throw causeOf(error);
+    });
+  }
+}
+
+/** Begins the record of a run, or checks that of the run to go on with. Returns about how many cells partitions have. */
+async function beginOrResume(
+  counting: Counting,
+  { resume }: ZonalQueueOptions,
+  facts: InputFacts,
+  record: RunRecord,
+  given: number | undefined,
+): Promise<number> {
+  const manifest = { options: optionsOf(counting), files: [facts.zones, ...facts.rasters.flat(2)] };
+  if (resume !== undefined) return record.resume(manifest);
+  const partCells = given ?? partCellsOf(counting);
+  await record.begin({ ...manifest, partCells });
+  return partCells;
+}
+
+/** The options that change what is counted, as texts. */
+function optionsOf({ options, surfaces }: Counting): Manifest['options'] {
+  const { merge, binning, layer, id, band, nodata, mask, raw, assumeCrs, antimeridian, onBadRecord, fill } = options;
+  return {
+    '--zones': resolve(options.zones),
+    '--raster': counted(surfaces.flat().length, 'raster'),
+    '--merge': `${merge}`,
+    '--bins, --edges or --unique': JSON.stringify(binning),
+    '--layer': `${layer}`,
+    '--id': `${id}`,
+    '--band': `${band}`,
+    '--nodata': `${nodata}`,
+    '--mask': mask,
+    '--raw': `${raw}`,
+    '--assume-crs': `${assumeCrs}`,
+    '--antimeridian': `${antimeridian}`,
+    '--on-bad-record': `${onBadRecord}`,
+    '--fill': fill,
+    'whether there are --stats, --plot or JSON': `${wantsStatistics(options)}`,
+  };
+}
+
+const SHOWN = 3;
+
+function leftOutNote(left: readonly string[]) {
+  const what = left.length === 1 ? '1 partition was' : `${left.length} partitions were`;
+  const others = left.length > SHOWN ? ` And ${left.length - SHOWN} more.` : '';
+  const message = `${what} left out. ${left.slice(0, SHOWN).join(' ')}${others}`;
+  return { code: 'zonal/partitions-left-out', message, count: left.length };
+}
+
+function strange(id: string): QuadrilleError {
+  return new QuadrilleError('zonal/strange-partition', 'A worker counted a partition that was not handed out.', {
+    got: id,
+    remedy: 'Run the same version of the package in all processes.',
+  });
+}
+
+const capital = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`;
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,122 @@
+import { checkPartCounts } from '../algorithms/zonal/part-counts.ts';
+import { createPartSums, type PartSums } from '../algorithms/zonal/surface-parts.ts';
+import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
+import type { CountedPartition } from './zonal-partition.ts';
+import type { PlannedPartition } from './zonal-partitions.ts';
+import type { RunRecord } from './zonal-record.ts';
+
+/** Minimum milliseconds between two checkpoints. */
+const CHECKPOINT_EVERY = 3000;
+/** A checkpoint is written once this many times its duration have passed. */
+const CHECKPOINT_SHARE = 40;
+
+/** What the file `sums` holds: all that was added, except of surfaces that have files of their own. */
+interface Checkpoint {
+  readonly done: readonly string[];
+  readonly backends: readonly string[];
+  readonly sums: readonly (readonly [surface: number, counts: unknown])[];
+}
+
+/**
+ * The sums of the surfaces of a run. Each partition enters them once. What was added is kept in the run's record from
+ * time to time. The sums of a surface whose partitions are all there are kept in a file and not in memory.
+ */
+export class SurfaceSums {
+  readonly backends: Set<string> = new Set();
+  readonly #surfaces: number;
+  readonly #countedOf: (surface: number) => TotalsOptions;
+  readonly #record: RunRecord;
+  readonly #done = new Set<string>();
+  readonly #sums = new Map<number, PartSums>();
+  /** For each surface with partitions that are not there yet, their number. */
+  readonly #waiting = new Map<number, number>();
+  readonly #planned = new Set<number>();
+  #written = performance.now();
+  #cost = 0;
+
+  constructor(surfaces: number, countedOf: (surface: number) => TotalsOptions, record: RunRecord) {
+    this.#surfaces = surfaces;
+    this.#countedOf = countedOf;
+    this.#record = record;
+  }
+
+  /** Takes over what a killed run had added. */
+  async resume(): Promise<void> {
+    const saved = (await this.#record.read('sums')) as Checkpoint | undefined;
+    if (saved === undefined) return;
+    for (const id of saved.done) this.#done.add(id);
+    for (const backend of saved.backends) this.backends.add(backend);
+    for (const [surface, counts] of saved.sums) this.#add(surface, counts);
+  }
+
+  isDone(id: string): boolean {
+    return this.#done.has(id);
+  }
+
+  /** Must be called before a partition is handed out. */
+  expect({ surface }: PlannedPartition): void {
+    this.#waiting.set(surface, (this.#waiting.get(surface) ?? 0) + 1);
+  }
+
+  /** Must be called when all partitions of a surface are planned. */
+  async planned(surface: number): Promise<void> {
+    this.#planned.add(surface);
+    await this.#keepIfWhole(surface);
+  }
+
+  /** Adds what a worker counted. */
+  async take({ surface, partition }: PlannedPartition, { counts, backend }: CountedPartition): Promise<void> {
+    this.#add(surface, counts);
+    this.#done.add(partition.id);
+    this.backends.add(backend);
+    await this.leave(surface);
+    await this.#checkpoint();
+  }
+
+  /** Must be called for a partition that was taken or left out. */
+  async leave(surface: number): Promise<void> {
+    this.#waiting.set(surface, this.#waiting.get(surface)! - 1);
+    await this.#keepIfWhole(surface);
+  }
+
+  /** The sums of a surface, when all of its partitions were added. */
+  async sumsOf(surface: number): Promise<PartSums> {
+    const kept = this.#sums.get(surface);
+    if (kept !== undefined) return kept;
+    const sums = createPartSums(this.#countedOf(surface));
+    const saved = await this.#record.read(fileOf(surface));
+    if (saved !== undefined) sums.add(checkPartCounts(saved, this.#countedOf(surface)));
+    return sums;
+  }
+
+  #add(surface: number, counts: unknown): void {
+    const counted = this.#countedOf(surface);
+    const sums = this.#sums.get(surface) ?? createPartSums(counted);
+    sums.add(checkPartCounts(counts, counted));
+    this.#sums.set(surface, sums);
+  }
+
+  /** Moves the sums of a surface from memory to a file, unless it is the only one. */
+  async #keepIfWhole(surface: number): Promise<void> {
+    const isWhole = this.#planned.has(surface) && (this.#waiting.get(surface) ?? 0) === 0;
+    const sums = this.#sums.get(surface);
+    if (!isWhole || this.#surfaces === 1 || sums === undefined) return;
+    this.#sums.delete(surface);
+    await this.#record.write(fileOf(surface), sums.counts());
+  }
+
+  async #checkpoint(): Promise<void> {
+    const began = performance.now();
+    if (began - this.#written < Math.max(CHECKPOINT_EVERY, CHECKPOINT_SHARE * this.#cost)) return;
+    const checkpoint: Checkpoint = {
+      done: [...this.#done],
+      backends: [...this.backends],
+      sums: Array.from(this.#sums, ([surface, sums]) => [surface, sums.counts()] as const),
+    };
+    await this.#record.write('sums', checkpoint);
+    this.#written = performance.now();
+    this.#cost = this.#written - began;
+  }
+}
+
+const fileOf = (surface: number): string => `surface-${surface}`;

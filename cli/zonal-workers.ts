@@ -1,0 +1,157 @@
+import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/index.ts';
+import type { ProgressFigures } from './log.ts';
+import { partitionTimeout } from './zonal-partition.ts';
+
+/** Milliseconds between two looks at the workers of a queue. */
+const LOOK_EVERY = 1000;
+/** Milliseconds without workers after which people are told. */
+const TELL_AFTER = 5000;
+/** A partition may take this many times as long as the median. */
+const TIMES_MEDIAN = 10;
+/** Seconds that a partition may always take, if no other limit is given. */
+const LEAST_SECONDS = 60;
+/** Number of the newest partitions that the median is of. */
+const NEWEST = 101;
+
+export interface WorkerWatchOptions {
+  /** Seconds that a partition may take. Undefined: ten times the median so far, and at least a minute. */
+  readonly seconds: number | undefined;
+  /** The number of cells of a job. */
+  cellsOf(job: string): number;
+  /** Called when there have been no workers for a while. */
+  onNoWorkers(): void;
+}
+
+/** What a worker has done. */
+export interface WorkerFigures {
+  readonly partitions: number;
+  readonly cells: number;
+  readonly cellsPerSecond: number;
+}
+
+interface Done {
+  partitions: number;
+  cells: number;
+  from: number;
+  to: number;
+}
+
+/**
+ * A run on a queue that knows what each worker does, and takes back jobs that take too long. Its owner closes the run
+ * itself.
+ */
+export class WatchedRun implements RemoteRun {
+  readonly id: string;
+  readonly #run: RemoteRun;
+  readonly #options: WorkerWatchOptions;
+  readonly #workers = new Map<string, Done>();
+  readonly #open = new Set<AbortController>();
+  readonly #attempts = new Map<string, number>();
+  readonly #seconds: number[] = [];
+  readonly #timer: NodeJS.Timeout;
+  #serving: number | undefined;
+  #served = performance.now();
+  #moved = performance.now();
+  #isLooking = false;
+  #isTold = false;
+
+  constructor(run: RemoteRun, options: WorkerWatchOptions) {
+    this.id = run.id;
+    this.#run = run;
+    this.#options = options;
+    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY);
+  }
+
+  /** Hands out a job. Each further attempt has a name of its own, so that an earlier failure is not found again. */
+  async submit(job: RemoteJob, signal: AbortSignal): Promise<RemoteOutcome> {
+    const attempt = (this.#attempts.get(job.id) ?? 0) + 1;
+    this.#attempts.set(job.id, attempt);
+    const limit = new AbortController();
+    if (this.#open.size === 0) this.#moved = performance.now();
+    this.#open.add(limit);
+    try {
+      const id = attempt === 1 ? job.id : `${job.id}.${attempt}`;
+      const outcome = await this.#run.submit({ ...job, id }, AbortSignal.any([signal, limit.signal]));
+      this.#learn(outcome, this.#options.cellsOf(job.id));
+      return outcome;
+    } finally {
+      this.#open.delete(limit);
+      this.#moved = performance.now();
+    }
+  }
+
+  workers(): Promise<WorkerCount> {
+    return this.#run.workers();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+  }
+
+  /** Seconds that a partition may take; undefined while nothing is known. */
+  get seconds(): number | undefined {
+    const { seconds } = this.#options;
+    if (seconds !== undefined || this.#seconds.length === 0) return seconds;
+    const sorted = this.#seconds.toSorted((a, b) => a - b);
+    return Math.max(LEAST_SECONDS, TIMES_MEDIAN * sorted[sorted.length >> 1]!);
+  }
+
+  /** The number of workers and the rate of each, for a progress bar. */
+  figures(): ProgressFigures {
+    const rates = [...this.done()].map(([name, { cellsPerSecond }]) => [`cells/s ${name}`, cellsPerSecond] as const);
+    return { ...(this.#serving !== undefined && { workers: this.#serving }), ...Object.fromEntries(rates) };
+  }
+
+  /** What each worker has done, by name. */
+  done(): ReadonlyMap<string, WorkerFigures> {
+    return new Map(
+      [...this.#workers].map(([name, { partitions, cells, from, to }]) => {
+        return [name, { partitions, cells, cellsPerSecond: (1000 * cells) / Math.max(1, to - from) }];
+      }),
+    );
+  }
+
+  #learn({ worker, started, ended }: RemoteOutcome, cells: number): void {
+    const done = this.#workers.get(worker) ?? { partitions: 0, cells: 0, from: started, to: ended };
+    done.partitions++;
+    done.cells += cells;
+    done.from = Math.min(done.from, started);
+    done.to = Math.max(done.to, ended);
+    this.#workers.set(worker, done);
+    this.#seconds.push(Math.max(0, ended - started) / 1000);
+    if (this.#seconds.length > NEWEST) this.#seconds.shift();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      this.#serving = (await this.#run.workers()).workers;
+      const now = performance.now();
+      if (this.#serving > 0) {
+        this.#served = now;
+        this.#isTold = false;
+        this.#takeBack(now);
+        return;
+      }
+      this.#moved = now;
+      if (now - this.#served < TELL_AFTER || this.#isTold) return;
+      this.#isTold = true;
+      this.#options.onNoWorkers();
+    } catch {
+      // The queue cannot be asked now. Handing out jobs tells why, if that lasts.
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  /**
+   * Takes back all jobs if none has ended for as long as one may take: then all that workers do take too long. A worker
+   * that can still count time has given up its partition before.
+   */
+  #takeBack(now: number): void {
+    const { seconds } = this;
+    if (seconds === undefined || now - this.#moved < 1000 * seconds + 2 * LOOK_EVERY) return;
+    for (const limit of this.#open) limit.abort(partitionTimeout(seconds));
+  }
+}
