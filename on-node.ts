@@ -3,7 +3,8 @@ import { type OpenOptions, openOn } from './open.ts';
 import type { Platform } from './platform.ts';
 import type { Context } from './primitives/context.ts';
 
-const node: Platform = {
+/** Node, as the platform of `openOn`. */
+export const node: Platform = {
   gpu: async (adapter) => (await import('./backends/webgpu-node/index.ts')).openNodeGpu(adapter),
   workers: async (options) => (await import('./backends/workers/index.ts')).createWorkersBackend(options),
   cores: async () => (await import('node:os')).availableParallelism(),

@@ -1,12 +1,7 @@
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { promisify } from 'node:util';
 import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/harness/experiment.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
-import { installRemedy } from '../primitives/optional-packages.ts';
+import { importFile } from './import-file.ts';
 import { suggest } from './suggest.ts';
 
 /**
@@ -17,7 +12,10 @@ import { suggest } from './suggest.ts';
  * experiment, `bench/experiment-failed` if a function of the module throws.
  */
 export async function loadExperiments(file: string): Promise<readonly Experiment[]> {
-  const exported = await importFile(file);
+  const { default: exported } = (await importFile(file, {
+    code: 'bench/experiment-file',
+    remedy: 'Name a module whose default export is an experiment or a list of experiments.',
+  })) as { readonly default?: ExperimentFile };
   const library = await import('../index.ts');
   const made = await (typeof exported === 'function'
     ? blaming(`The function of ${file}`, exported)(library)
@@ -53,57 +51,6 @@ function blaming<F extends (...args: never[]) => unknown>(what: string, call: F)
     }
   };
   return blamed as F;
-}
-
-async function importFile(file: string): Promise<ExperimentFile | undefined> {
-  const path = resolve(file);
-  if (!existsSync(path)) throw unreadable(file, 'there is no such file');
-  if (/\.[mc]?ts$/.test(path)) await useTypeScript(file);
-  try {
-    return (await import(pathToFileURL(path).href)).default;
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw unreadable(file, reason, cause, cause instanceof SyntaxError ? await lineOfFault(path) : undefined);
-  }
-}
-
-/**
- * Finds the line number of a syntax error with `node --check`, because the error that `import` throws does not contain
- * the number.
- */
-async function lineOfFault(path: string): Promise<number | undefined> {
-  const { stderr } = await promisify(execFile)(process.execPath, ['--check', path]).catch((error) => error);
-  const [, line] = /^.*:(\d+)\n/.exec(stderr) ?? [];
-  return line === undefined ? undefined : Number(line);
-}
-
-/**
- * Registers tsx, so that a module in TypeScript can be imported. Does nothing in a checkout of this library, which
- * already runs under tsx.
- */
-async function useTypeScript(file: string): Promise<void> {
-  if (import.meta.url.endsWith('.ts')) return;
-  try {
-    (await import('tsx/esm/api')).register();
-  } catch (cause) {
-    throw new UsageError(
-      'bench/experiment-file',
-      `${file} is TypeScript, which needs the package tsx; an .mjs file does not.`,
-      {
-        remedy: installRemedy(['tsx']),
-        cause,
-      },
-    );
-  }
-}
-
-function unreadable(file: string, reason: string, cause?: unknown, line?: number): UsageError {
-  const what = line === undefined ? file : 'The module';
-  return new UsageError('bench/experiment-file', `${what} cannot be loaded: ${reason.replace(/\.$/, '')}.`, {
-    remedy: 'Name a module whose default export is an experiment or a list of experiments.',
-    place: line === undefined ? undefined : { file, line },
-    cause,
-  });
 }
 
 const METHODS: readonly { readonly name: keyof Experiment; readonly needed: boolean }[] = [

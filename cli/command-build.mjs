@@ -19,13 +19,13 @@ const BUNDLED = ['rxjs', 'hyparquet', 'zstddec'];
 const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !BUNDLED.includes(name));
 
 /**
- * Excludes `bench` and `tune` from the bundle. Users' experiments import the library, and these two commands must use
- * the same modules. Therefore cli/quadrille.mjs starts both commands from dist/cli, not from the bundle.
+ * Excludes `bench`, `tune` and `worker` from the bundle. Users' experiments and modules import the library, and these
+ * commands must use the same modules. Therefore cli/quadrille.mjs starts them from dist/cli, not from the bundle.
  */
 const unbundled = {
   name: 'unbundled',
   setup({ onResolve }) {
-    onResolve({ filter: /^\.\/(bench|tune)\.ts$/ }, ({ path }) => ({
+    onResolve({ filter: /^\.\/(bench|tune|worker|worker-parts)\.ts$/ }, ({ path }) => ({
       path: path.replace('./', '../cli/').replace(/ts$/, 'js'),
       external: true,
     }));
@@ -70,7 +70,6 @@ const workers = await build({
     'formats/result-sets/parse-worker.ts',
     'formats/result-sets/side-worker.ts',
     'formats/tiff/decode-worker.ts',
-    'queues/serving-thread.ts',
   ],
   entryNames: '[name]',
 });

@@ -76,7 +76,7 @@ export function readCommand(
 function missingWord(name: string, names: readonly string[]): UsageError {
   const remedy =
     names.length === 1
-      ? 'Name a file right after the command.'
+      ? `Name ${name === 'RUN' ? 'a run' : 'a file'} right after the command.`
       : `Name ${names.join(' and ')}, each a file or a folder.`;
   return new UsageError('usage/missing-word', `${name.replace('…', '')} is missing.`, { remedy });
 }

@@ -8,6 +8,8 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
   quadrille neighbours  finds the nearest points of each point, or all points within a distance
   quadrille index       stores polygons in a file as a quadtree, and queries it
   quadrille table       filters, groups and aggregates the rows of a table
+  quadrille worker      does work that other commands and programs hand out on a queue
+  quadrille queue       lists the runs and workers of a queue, and ends runs
   quadrille devices     lists backends and adapters, their limits and their precision
   quadrille bench       measures primitives and pipelines, and compares them with other libraries
   quadrille tune        finds the fastest tuning of the WebGPU kernels on this device

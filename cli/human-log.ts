@@ -32,6 +32,7 @@ export function humanLog(stream: LogStream, { quiet }: { readonly quiet: boolean
   return {
     progressEvery: 100,
     note,
+    news: ({ line }) => unlessQuiet(escapeControls(line)),
     progress: (report, unit, figures) => bar?.draw(report, unit, figures),
     clearProgress: () => bar?.clear(),
     summary,

@@ -3,7 +3,7 @@ import { failureFields } from './failure.ts';
 import type { Log, LogStream } from './log.ts';
 
 /**
- * Creates a log for programs: one JSON object per line, whose `event` is `note`, `progress`, `result` or `error`.
+ * Creates a log for programs: one JSON object per line, whose `event` is `note`, `news`, `progress`, `result` or `error`.
  * Fields with unknown values are omitted.
  */
 export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean }): Log {
@@ -15,6 +15,7 @@ export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean 
   return {
     progressEvery: 1000,
     note: (note) => unlessQuiet('note', note),
+    news: ({ fields }) => unlessQuiet('news', fields),
     progress: ({ done, total, rate, eta, elapsed }, unit, figures) => {
       const names = PROGRESS_FIELDS[unit];
       unlessQuiet('progress', {
@@ -39,5 +40,6 @@ const PROGRESS_FIELDS = {
   queries: { done: 'doneQueries', total: 'totalQueries', rate: 'queriesPerSecond' },
   rows: { done: 'doneRows', total: 'totalRows', rate: 'rowsPerSecond' },
   rounds: { done: 'doneRounds', total: 'totalRounds', rate: 'roundsPerSecond' },
+  jobs: { done: 'doneJobs', total: 'totalJobs', rate: 'jobsPerSecond' },
   bytes: { done: 'doneBytes', total: 'totalBytes', rate: 'bytesPerSecond' },
 } as const;

@@ -9,8 +9,16 @@ export interface RunSummary {
   readonly fields: object;
 }
 
+/** An event in a command that runs until it is stopped. */
+export interface News {
+  /** A sentence for people. */
+  readonly line: string;
+  /** Facts for programs. */
+  readonly fields: object;
+}
+
 /** The units in which progress is counted. */
-export type ProgressUnit = 'cells' | 'tiles' | 'frames' | 'rows' | 'queries' | 'bytes' | 'rounds';
+export type ProgressUnit = 'cells' | 'tiles' | 'frames' | 'rows' | 'queries' | 'bytes' | 'rounds' | 'jobs';
 
 /** Additional counts to show with the progress, by their names. */
 export type ProgressFigures = Readonly<Record<string, number>>;
@@ -20,6 +28,8 @@ export interface Log {
   /** Minimum time between two progress reports, in milliseconds. */
   readonly progressEvery: number;
   note(note: Note): void;
+  /** Tells of an event in a command that runs until it is stopped. */
+  news(news: News): void;
   progress(report: ProgressReport, unit: ProgressUnit, figures?: ProgressFigures): void;
   /** Removes the progress bar until the next progress report. */
   clearProgress(): void;

@@ -20,6 +20,8 @@ interface Session {
   readonly log: Log;
   readonly stdout: NodeJS.WritableStream;
   readonly interrupts: InterruptListener;
+  /** Lets the command take its time to end after a signal. A second signal ends it at once. */
+  takeTime(): void;
 }
 
 type Command = (args: readonly string[], session: Session) => Promise<void>;
@@ -45,6 +47,12 @@ const RASTER_COMMANDS: Commands = new Map([
   ['decode', { help: async () => (await import('./raster-help.ts')).DECODE_HELP, run: rasterDecode }],
 ]);
 
+const QUEUE_COMMANDS: Commands = new Map([
+  ['list', { help: async () => (await import('./queue-help.ts')).QUEUE_LIST_HELP, run: queueList }],
+  ['status', { help: async () => (await import('./queue-help.ts')).QUEUE_STATUS_HELP, run: queueStatus }],
+  ['cancel', { help: async () => (await import('./queue-help.ts')).QUEUE_CANCEL_HELP, run: queueCancel }],
+]);
+
 const COMMANDS: Commands = new Map([
   ['zonal', { help: async () => (await import('./zonal-help.ts')).ZONAL_HELP, run: zonal }],
   ['raster', { help: async () => (await import('./raster-help.ts')).RASTER_HELP, of: RASTER_COMMANDS }],
@@ -53,6 +61,8 @@ const COMMANDS: Commands = new Map([
   ['neighbours', { help: async () => (await import('./neighbours-help.ts')).NEIGHBOURS_HELP, run: neighbours }],
   ['index', { help: async () => (await import('./index-help.ts')).INDEX_HELP, of: INDEX_COMMANDS }],
   ['table', { help: async () => (await import('./table-help.ts')).TABLE_HELP, run: table }],
+  ['worker', { help: async () => (await import('./worker-help.ts')).WORKER_HELP, run: worker }],
+  ['queue', { help: async () => (await import('./queue-help.ts')).QUEUE_HELP, of: QUEUE_COMMANDS }],
   ['devices', { help: async () => (await import('./devices-help.ts')).DEVICES_HELP, run: devices }],
   ['bench', { help: async () => (await import('./bench-help.ts')).BENCH_HELP, run: bench }],
   ['tune', { help: async () => (await import('./bench-help.ts')).TUNE_HELP, run: tune }],
@@ -78,7 +88,7 @@ export async function main(args: readonly string[], version: string, streams: St
   };
   const impatience = endIfBlocked(interrupts, failed);
   try {
-    await dispatch(args, version, { log, stdout, interrupts });
+    await dispatch(args, version, { log, stdout, interrupts, takeTime: impatience.end });
     return EXIT.success;
   } catch (error) {
     return failed(error);
@@ -257,6 +267,35 @@ async function indexQuery(args: readonly string[], session: Session): Promise<vo
     import('./index-parts.ts'),
   ]);
   await runIndexQuery(options, queryParts, surroundingsOf(session));
+}
+
+async function worker(args: readonly string[], session: Session): Promise<void> {
+  const { parseWorkerArguments } = await import('./worker-arguments.ts');
+  const options = parseWorkerArguments(args);
+  const [{ runWorker }, { workerParts }] = await Promise.all([import('./worker.ts'), import('./worker-parts.ts')]);
+  session.takeTime();
+  await runWorker(options, workerParts, surroundingsOf(session));
+}
+
+async function queueList(args: readonly string[], session: Session): Promise<void> {
+  const { parseQueueListArguments } = await import('./queue-arguments.ts');
+  const options = parseQueueListArguments(args);
+  const [{ runQueueList }, { queueParts }] = await Promise.all([import('./queue.ts'), import('./queue-parts.ts')]);
+  await runQueueList(options, queueParts, surroundingsOf(session));
+}
+
+async function queueStatus(args: readonly string[], session: Session): Promise<void> {
+  const { parseQueueStatusArguments } = await import('./queue-arguments.ts');
+  const options = parseQueueStatusArguments(args);
+  const [{ runQueueStatus }, { queueParts }] = await Promise.all([import('./queue.ts'), import('./queue-parts.ts')]);
+  await runQueueStatus(options, queueParts, surroundingsOf(session));
+}
+
+async function queueCancel(args: readonly string[], session: Session): Promise<void> {
+  const { parseQueueCancelArguments } = await import('./queue-arguments.ts');
+  const options = parseQueueCancelArguments(args);
+  const [{ runQueueCancel }, { queueParts }] = await Promise.all([import('./queue.ts'), import('./queue-parts.ts')]);
+  await runQueueCancel(options, queueParts, surroundingsOf(session));
 }
 
 async function devices(args: readonly string[], session: Session): Promise<void> {

@@ -18,9 +18,9 @@ async function load() {
     (await import('tsx/esm/api')).register();
     return import(sources.href);
   }
-  // `bench` and `tune` load the unbundled modules of the library, because users' experiments import the same modules.
-  // All other commands load a bundle.
-  if (args[0] === 'bench' || args[0] === 'tune') return import('../dist/cli/main.js');
+  // These commands load the unbundled modules of the library, because users' experiments and modules import the same
+  // modules. All other commands load a bundle.
+  if (['bench', 'tune', 'worker'].includes(args[0])) return import('../dist/cli/main.js');
   return import('../dist/command/main.js');
 }
 

@@ -32,6 +32,18 @@ const DEFAULT_PATIENCE = 120_000;
  * `graph/remote-lock` if other processes of the queue see another folder, or have another version of the package or
  * another time of locks. Runs fail with `graph/remote-lost` and `graph/remote-memory` if the server is away or full for
  * longer than `patience`.
+ *
+ * @example
+ * ```ts
+ * const url = process.env.QUADRILLE_QUEUE;
+ * const folder = await mkdtemp(join(tmpdir(), 'queue-'));
+ * const queue = await redisQueue({ url, folder, queue: 'masks' });
+ * const run = await queue.openRun({ title: 'masks of May' });
+ * const { workers } = await run.workers();
+ * await run.close();
+ * await queue.close();
+ * workers; // 0
+ * ```
  */
 export async function redisQueue(options: RedisQueueOptions): Promise<WorkQueue> {
   requireArguments('redisQueue', { options }, ARGUMENTS);

@@ -53,6 +53,12 @@ export interface QueueStatus {
  * Lists the runs and the workers of a queue.
  *
  * @throws PackageError `package/missing`, and `GraphError` as {@link redisQueue} for servers that do not fit.
+ *
+ * @example
+ * ```ts
+ * const { runs, workers } = await listRuns({ url: process.env.QUADRILLE_QUEUE, queue: 'unused' });
+ * [runs.length, workers.length]; // [0, 0]
+ * ```
  */
 export async function listRuns(place: QueuePlace): Promise<QueueStatus> {
   requireArguments('listRuns', { place }, { place: someOptions<QueuePlace>({ url: aText, queue: optional(aText) }) });
@@ -83,6 +89,18 @@ function workersOf(members: ReadonlyMap<string, Member>): WorkerStatus[] {
  *
  * @throws PackageError `package/missing`; `GraphError` `graph/remote-no-run` if the queue has no such run, and as
  * {@link redisQueue} for servers that do not fit.
+ *
+ * @example
+ * ```ts
+ * const place = { url: process.env.QUADRILLE_QUEUE, queue: 'lines' };
+ * const queue = await redisQueue({ ...place, folder: await mkdtemp(join(tmpdir(), 'queue-')) });
+ * const run = await queue.openRun({ title: 'lines' });
+ * await cancelRun(place, run.id);
+ * const [{ isAlive }] = (await listRuns(place)).runs;
+ * await run.close();
+ * await queue.close();
+ * isAlive; // true
+ * ```
  */
 export async function cancelRun(
   place: QueuePlace & { readonly folder?: string | undefined },

@@ -34,6 +34,25 @@ const DEFAULT_GRACE = 30_000;
  * function's `signal` is aborted within a quarter of the lock's time.
  *
  * @throws The errors of {@link redisQueue}, later, too, if the queue gets other settings while the server forgot them.
+ *
+ * @example
+ * ```ts
+ * const folder = await mkdtemp(join(tmpdir(), 'queue-'));
+ * const place = { url: process.env.QUADRILLE_QUEUE, folder, queue: 'tiles' };
+ * const tiles = { measure: (tile: Uint8Array) => tile.reduce((sum, cell) => sum + cell, 0) };
+ * const stop = new AbortController();
+ * const served = serveQueue({ ...place, modules: { tiles: async () => tiles }, signal: stop.signal });
+ * const queue = await redisQueue(place);
+ * const sums = graph('sums', (g) => {
+ *   const read = g.source('read', [Uint8Array.of(1, 2), Uint8Array.of(3)]);
+ *   return g.collect('sums', g.stage('measure', read, tiles.measure, { remote: { queue, module: 'tiles' } }));
+ * });
+ * const result = await sums.run().result;
+ * await queue.close();
+ * stop.abort();
+ * await served;
+ * result; // [3, 3]
+ * ```
  */
 export async function serveQueue(options: ServeQueueOptions): Promise<void> {
   requireArguments('serveQueue', { options }, ARGUMENTS);

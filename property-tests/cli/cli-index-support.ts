@@ -64,5 +64,13 @@ export async function answer(run: Promise<Ending>): Promise<string> {
 /** A log that ignores all messages. */
 export function quietLog(): Log {
   const ignore = (): void => undefined;
-  return { progressEvery: 0, note: ignore, progress: ignore, clearProgress: ignore, summary: ignore, error: ignore };
+  return {
+    progressEvery: 0,
+    note: ignore,
+    news: ignore,
+    progress: ignore,
+    clearProgress: ignore,
+    summary: ignore,
+    error: ignore,
+  };
 }

@@ -74,6 +74,7 @@ const tables: ValidCalls = {
 
 const AN_ERROR = 'an error is made of whatever it is given, so that making it hides nothing';
 const MADE_INSIDE = 'only the library makes one, for every operand of a functor or every result';
+const NEEDS_REDIS = 'needs a Redis server; its arguments are in misuse-queues.test.ts';
 const NO_ARGUMENTS = 'takes no argument';
 /** Exports that are not tested here, each with the reason. */
 const EXEMPT: { readonly [name: string]: string } = {
@@ -93,6 +94,7 @@ const EXEMPT: { readonly [name: string]: string } = {
   useSoftwareVulkan: NO_ARGUMENTS,
   createWebGpuBackend: 'needs a device; its options are in misuse-backends.test.ts',
   openNodeGpu: 'needs a device; its adapter is in misuse-backends.test.ts',
+  ...Object.fromEntries(['redisQueue', 'serveQueue', 'listRuns', 'cancelRun'].map((name) => [name, NEEDS_REDIS])),
 };
 
 /** Number of kinds of garbage that are tried for each argument by default. */

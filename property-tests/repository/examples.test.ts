@@ -6,21 +6,31 @@ import { join, relative } from 'node:path';
 import fc from 'fast-check';
 import * as rxjs from 'rxjs';
 import ts from 'typescript';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Context } from '../../primitives/context.ts';
 import { entries } from '../support/entry-sources.ts';
+import { hasRedis, startRedis, type TestRedis } from '../support/redis-server.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
 /** The source files of the entry points in package.json. */
 const entryPoints = entries().map(({ source }) => source);
 
-const files = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'bench', 'property-tests', '.'].flatMap(
-  (folder) =>
-    readdirSync(join(root, folder), { recursive: folder !== '.', encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.endsWith('.config.ts'))
-      .map((file) => join(root, folder, file)),
+const files = [
+  'primitives',
+  'backends',
+  'graph',
+  'queues',
+  'algorithms',
+  'formats',
+  'bench',
+  'property-tests',
+  '.',
+].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: folder !== '.', encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.endsWith('.config.ts'))
+    .map((file) => join(root, folder, file)),
 );
 
 interface Example {
@@ -120,7 +130,20 @@ describe('the examples of the docstrings', () => {
     expect([...functions].filter(([, value]) => !documented.has(value)).map(([name]) => name)).toEqual([]);
   });
 
-  test.each(examples)('$file:$line of $name evaluates to the value in its comment', async (example) => {
+  let server: TestRedis | undefined;
+  beforeAll(async () => {
+    if (!hasRedis) return;
+    server = await startRedis();
+    // The examples of queues read the address of their server from the environment.
+    vi.stubEnv('QUADRILLE_QUEUE', server.url);
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await server?.[Symbol.asyncDispose]();
+  });
+  const runnable = examples.filter(({ file }) => hasRedis || !file.startsWith('queues/'));
+
+  test.each(runnable)('$file:$line of $name evaluates to the value in its comment', async (example) => {
     const { body, expected } = runnableOf(example.text);
     expect(expected, 'the last line must be an expression with its value in a comment behind it').toBeDefined();
     const scope = await scopeOf(example);

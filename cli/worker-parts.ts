@@ -1,0 +1,69 @@
+import type { Context } from '../primitives/context.ts';
+import { DeviceLostError } from '../primitives/errors.ts';
+import { shownUrl } from '../queues/connection.ts';
+import type { BackendOptions } from './arguments.ts';
+import type { CardParts } from './choose-card.ts';
+import { openContext } from './run-support.ts';
+import type { WorkerContext, WorkerParts } from './worker.ts';
+
+/** The functions that `quadrille worker` uses. Their code is imported when first needed. */
+export const workerParts: WorkerParts<Context> = {
+  async loadModules(options) {
+    const { loadModules, ownModules } = await import('./worker-modules.ts');
+    return { ...ownModules(options), ...(await loadModules(options.modules)) };
+  },
+  openContext: ({ gpu, ...options }, signal) =>
+    openContext(options, gpu === undefined ? openAny : () => openOnCard(gpu, signal)),
+  async serveQueue(options) {
+    const { serveQueue } = await import('../queues/index.ts');
+    return serveQueue(options);
+  },
+  async lossOf(context) {
+    const column = context.column(Uint32Array.of(0));
+    try {
+      await context.read(column);
+      return undefined;
+    } catch (error) {
+      return error instanceof DeviceLostError ? error : undefined;
+    } finally {
+      context.dispose(column);
+    }
+  },
+  shownUrl,
+};
+
+async function openAny(options: BackendOptions): Promise<WorkerContext<Context>> {
+  const { open } = await import('../on-node.ts');
+  const context = await open(options);
+  return { context, label: context.backend.name };
+}
+
+async function openOnCard(index: number, signal: AbortSignal): Promise<WorkerContext<Context>> {
+  const [{ openCard }, { openOn }, { node }] = await Promise.all([
+    import('./choose-card.ts'),
+    import('../open.ts'),
+    import('../on-node.ts'),
+  ]);
+  const { card, gpu } = await openCard(index, await cardParts(), signal);
+  const context = await openOn({ ...node, gpu: async () => gpu }, { backend: 'webgpu', adapter: 'hardware' });
+  return { context, label: `${card.name} (GPU ${card.index})` };
+}
+
+async function cardParts(): Promise<CardParts> {
+  const [cards, { holdCard }, { holdCardElsewhere }, { openNodeGpu }] = await Promise.all([
+    import('./cards.ts'),
+    import('./card-holder.ts'),
+    import('./card-holder-process.ts'),
+    import('../backends/webgpu-node/index.ts'),
+  ]);
+  return {
+    ...cards,
+    holdCard,
+    holdCardElsewhere,
+    openGpu({ environment, name }) {
+      // The loader of drivers reads the environment of the process when it is first asked for cards.
+      Object.assign(process.env, environment);
+      return openNodeGpu('hardware', { name });
+    },
+  };
+}

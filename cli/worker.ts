@@ -1,0 +1,125 @@
+import type { RemoteModules } from '../graph/index.ts';
+import type { ServeQueueOptions, WorkerNews } from '../queues/index.ts';
+import { counted } from './grouped.ts';
+import type { RunSummary } from './log.ts';
+import type { RunContext, Surroundings } from './run-support.ts';
+import type { WorkerOptions } from './worker-arguments.ts';
+import { jobsDone, type WorkerTally, workerTally } from './worker-tally.ts';
+
+/** A context on which a worker computes, and what lists of workers show of it. */
+export interface WorkerContext<C> {
+  readonly context: C;
+  /** The name of the GPU, or of the backend. */
+  readonly label: string;
+}
+
+/** The functions of other layers that the command uses. Tests pass replacements. */
+export interface WorkerParts<C> {
+  /** Loads the modules that jobs may name. */
+  loadModules(options: WorkerOptions): Promise<RemoteModules>;
+  openContext(options: WorkerOptions, signal: AbortSignal): Promise<WorkerContext<C>>;
+  serveQueue(options: ServeQueueOptions): Promise<void>;
+  /** The error of a context whose device is lost; undefined if it works. */
+  lossOf(context: C): Promise<unknown>;
+  /** The URL of a queue without its password. */
+  shownUrl(url: string): string;
+}
+
+/**
+ * Runs `quadrille worker`: does jobs of a queue until {@link Surroundings.signal} is aborted and the jobs in progress
+ * are finished or given back. That is no error. The loss of the device is one, since all further jobs would fail.
+ *
+ * @throws Errors of the functions in `parts`; the `DeviceLostError` of the context.
+ */
+export async function runWorker<C extends RunContext>(
+  options: WorkerOptions,
+  parts: WorkerParts<C>,
+  { log, signal }: Pick<Surroundings, 'log' | 'signal'>,
+): Promise<void> {
+  const modules = await parts.loadModules(options);
+  const { context, label } = await parts.openContext(options, signal);
+  const tally = workerTally(log);
+  const loss = new AbortController();
+  const watch = async (): Promise<void> => {
+    const error = await parts.lossOf(context);
+    if (error !== undefined) loss.abort(error);
+  };
+  try {
+    const { queue, url, folder, lanes } = options;
+    const place = `the queue ${queue ?? 'quadrille'} on ${parts.shownUrl(url)}`;
+    const facts = { label, place, lanes, modules: Object.keys(modules) };
+    await parts.serveQueue({
+      ...{ url, folder, queue, lanes, label, context },
+      modules: watched(modules, watch),
+      signal: AbortSignal.any([signal, loss.signal]),
+      onNews(news) {
+        const line = sentenceOf(news, facts);
+        if (line !== undefined) log.news({ line, fields: fieldsOf(news) });
+        tally.take(news);
+      },
+    });
+    tally.end();
+    log.summary(summaryOf(tally));
+    loss.signal.throwIfAborted();
+  } finally {
+    tally.end();
+    await context.close();
+  }
+}
+
+/** Modules whose functions call `afterError` when they have failed. */
+function watched(modules: RemoteModules, afterError: () => Promise<void>): RemoteModules {
+  const watch =
+    (work: (...args: unknown[]) => unknown) =>
+    async (...args: unknown[]): Promise<unknown> => {
+      try {
+        return await work(...args);
+      } catch (error) {
+        await afterError();
+        throw error;
+      }
+    };
+  const watchAll = async (load: () => Promise<object>): Promise<object> =>
+    Object.fromEntries(
+      Object.entries(await load()).map(([name, value]) => [name, typeof value === 'function' ? watch(value) : value]),
+    );
+  return Object.fromEntries(Object.entries(modules).map(([id, load]) => [id, () => watchAll(load)]));
+}
+
+interface WorkerFacts {
+  readonly label: string;
+  readonly place: string;
+  readonly lanes: number;
+  readonly modules: readonly string[];
+}
+
+/** What people are told of an event; undefined if nothing. Jobs that go well are counted only. */
+function sentenceOf(news: WorkerNews, { label, place, lanes, modules }: WorkerFacts): string | undefined {
+  const jobs = lanes === 1 ? 'one job at a time' : `${lanes} jobs at a time`;
+  switch (news.kind) {
+    case 'ready':
+      return `Worker ${news.name} serves ${place}: on ${label}, ${jobs}, modules ${modules.join(', ') || 'none'}.`;
+    case 'failed':
+      return `Run ${news.run}: job ${news.job} failed: ${messageOf(news.error)}`;
+    case 'lost':
+      return `Run ${news.run}: job ${news.job} was taken back, because the run has ended or another worker has the job.`;
+    case 'away':
+      return 'The Redis server does not answer. Waiting for it.';
+    case 'back':
+      return 'The Redis server is back.';
+    default:
+      return undefined;
+  }
+}
+
+function fieldsOf(news: WorkerNews): object {
+  return news.kind === 'failed' ? { ...news, error: messageOf(news.error) } : news;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function summaryOf({ sums, runs }: WorkerTally): RunSummary {
+  return { lines: [`${jobsDone(sums)}, of ${counted(runs, 'run')}.`], fields: { ...sums, runs } };
+}
