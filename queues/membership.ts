@@ -10,7 +10,7 @@ import { type FullSettings, keysOf } from './queue-settings.ts';
 import type { RedisPackages } from './redis-packages.ts';
 
 /** Milliseconds between two signs of life. */
-const BEAT = 1000;
+const BEAT = 2000;
 /** A member that gave no sign of life for so many milliseconds is not counted. */
 export const MEMBER_TIMEOUT: number = 10_000;
 /** Milliseconds for which a queue without members keeps what its members agreed on. */
@@ -50,8 +50,8 @@ export class Membership {
   readonly #keys: ReturnType<typeof keysOf>;
   readonly #agreement: Agreement;
   readonly #facts: OwnFacts;
-  /** When the connection was last made, by `performance.now()`. */
-  connectedAt: number = performance.now();
+  /** When the connection was made again after it had been cut, by `performance.now()`. */
+  reconnectedAt: number = Number.NEGATIVE_INFINITY;
   #started = 0;
   /** Clock of the server less that of this process. */
   #ahead = 0;
@@ -90,7 +90,7 @@ export class Membership {
       throw error;
     }
     redis.on('ready', () => {
-      member.connectedAt = performance.now();
+      member.reconnectedAt = performance.now();
     });
     member.#plan();
     return member;

@@ -12,7 +12,7 @@ import type { RedisPackages } from './redis-packages.ts';
 import { discardParcel, makeRunFolder, type Parcel, pack, removeRunFolder, unpack } from './results-folder.ts';
 
 /** Milliseconds between two looks at the jobs in Redis. Between them, events tell what happens. */
-const LOOK = 500;
+const LOOK = 1000;
 /** Milliseconds after which a look asks for a job that nothing was heard of. */
 const SILENCE = 2000;
 /** Milliseconds for which workers may connect again after the connection of this process was cut. */
@@ -309,12 +309,14 @@ export class RedisRun implements RemoteRun {
       const [cancelled] = await Promise.all([redis.sismember(this.#keys.cancelled, this.id), this.#report()]);
       this.#waiting = undefined;
       if (cancelled === 1) return this.#end(cancelledError(this.id));
-      const [members, connected] = [await membership.members(), await membership.connected()];
+      if (this.#tasks.size === 0) return;
       // A worker is dead if it was connected and is not any more.
+      const connected = await membership.connected();
       const lost = [...this.#connected].some((id) => !connected.has(id));
+      const members = lost ? await membership.members() : undefined;
       this.#connected = connected;
       const now = performance.now();
-      const isSettled = now - membership.connectedAt > RECONNECTION;
+      const isSettled = now - membership.reconnectedAt > RECONNECTION;
       for (const task of [...this.#tasks.values()])
         if (lost || now - task.looked >= SILENCE) await this.#look(task, members, isSettled ? connected : undefined);
     } catch (error) {
@@ -325,7 +327,7 @@ export class RedisRun implements RemoteRun {
 
   async #look(
     task: Task,
-    members: ReadonlyMap<string, Member> = new Map(),
+    members?: ReadonlyMap<string, Member>,
     connected?: ReadonlySet<string>,
   ): Promise<void> {
     if (task.isSettling) return;
@@ -338,7 +340,7 @@ export class RedisRun implements RemoteRun {
     const worker = job.processedBy;
     if (worker === undefined || connected === undefined || connected.has(worker)) return;
     // The worker's connection has ended. One that said goodbye is no member any more, and gave its jobs back.
-    if (members.has(worker) && ++task.deaths + job.stalledCounter >= MAX_DEATHS) return this.#fail(task);
+    if (members?.has(worker) !== false && ++task.deaths + job.stalledCounter >= MAX_DEATHS) return this.#fail(task);
     await this.#handOutAgain(task);
   }
 
