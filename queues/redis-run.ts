@@ -325,11 +325,7 @@ export class RedisRun implements RemoteRun {
     }
   }
 
-  async #look(
-    task: Task,
-    members?: ReadonlyMap<string, Member>,
-    connected?: ReadonlySet<string>,
-  ): Promise<void> {
+  async #look(task: Task, members?: ReadonlyMap<string, Member>, connected?: ReadonlySet<string>): Promise<void> {
     if (task.isSettling) return;
     const { key } = task;
     const job: Job | undefined = await this.#queue.getJob(key);
