@@ -23,7 +23,8 @@ export const zonalParts: ZonalParts<Context> = {
     return open(options);
   },
   async openQueue({ url, folder, queue }) {
-    throw new UsageError('usage/queue', `There are no queues yet: ${url}, ${folder}, ${queue}.`);
+    const { redisQueue } = await import('../queues/redis-queue.ts');
+    return redisQueue({ url, folder, queue });
   },
   async zonalHistogram(context, job) {
     const { zonalHistogram } = await import('../algorithms/zonal/index.ts');

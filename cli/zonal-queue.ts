@@ -23,14 +23,15 @@ import {
   planOf,
 } from './zonal-partitions.ts';
 import { type Manifest, RunRecord } from './zonal-record.ts';
-import { SurfaceSums } from './zonal-sums.ts';
-import { WatchedRun, type WorkerFigures } from './zonal-workers.ts';
+import { type Checkpoints, SurfaceSums } from './zonal-sums.ts';
+import { endsRun, WatchedRun, type WorkerFigures } from './zonal-workers.ts';
 
 /** The functions of other floors that the parent of a run uses. */
 export interface QueueParts extends PartitionParts {
   openQueue(place: QueuePlace & { readonly folder: string }): Promise<WorkQueue>;
   /** About how many cells a partition has. Default: as suits the rasters. */
   readonly partCells?: number;
+  readonly checkpoints?: Checkpoints;
 }
 
 /** Maximum number of partitions that are handed out at the same time. */
@@ -119,7 +120,7 @@ async function count(
   const { surfaces, options, log, signal } = counting;
   const facts = await inputFacts(counting);
   const partCells = await beginOrResume(counting, queueOptions, facts, record, parts.partCells);
-  const sums = new SurfaceSums(surfaces.length, (surface) => countedOf(counting, surface), record);
+  const sums = new SurfaceSums(surfaces.length, (surface) => countedOf(counting, surface), record, parts.checkpoints);
   if (queueOptions.resume !== undefined) await sums.resume();
   const shown = showProgress(log, () => run.figures());
   shown.expect(surfaces.reduce((sum, rasters) => sum + cellsOf(rasters), 0));
@@ -167,14 +168,14 @@ async function count(
       const done = g.stage('count', handed, countPartition, {
         lanes: LANES,
         remote: { queue: shared, module: ZONAL_MODULE, name: 'countPartition', id: ({ id }) => id },
-        onError: { retry: RETRIES, orElse: queueOptions.onError },
+        onError: { retry: RETRIES, orElse: (cause) => (endsRun(cause) ? 'stop' : queueOptions.onError) },
         describe: ({ id }) => id,
       });
       return g.sink('add', done, take);
     }).run(undefined, { signal });
     errors$.subscribe(({ item, attempts, cause }) => {
       const planned = open.get(item ?? '');
-      if (planned === undefined) return;
+      if (planned === undefined || endsRun(cause)) return;
       const reason = `${capital(planned.name)} could not be counted, ${counted(attempts, 'time')}: ${messageOf(cause)}`;
       if (queueOptions.onError === 'stop') log.note({ code: 'zonal/partition-failed', message: reason });
       left.push(reason);

@@ -5,10 +5,15 @@ import type { CountedPartition } from './zonal-partition.ts';
 import type { PlannedPartition } from './zonal-partitions.ts';
 import type { RunRecord } from './zonal-record.ts';
 
-/** Minimum milliseconds between two checkpoints. */
-const CHECKPOINT_EVERY = 3000;
-/** A checkpoint is written once this many times its duration have passed. */
-const CHECKPOINT_SHARE = 40;
+/** How often checkpoints are written. */
+export interface Checkpoints {
+  /** Minimum milliseconds between two. */
+  readonly every: number;
+  /** The next one is written once this many times the duration of the last have passed. */
+  readonly share: number;
+}
+
+const CHECKPOINTS: Checkpoints = { every: 3000, share: 40 };
 
 /** What the file `sums` holds: all that was added, except of surfaces that have files of their own. */
 interface Checkpoint {
@@ -24,6 +29,7 @@ interface Checkpoint {
 export class SurfaceSums {
   readonly backends: Set<string> = new Set();
   readonly #surfaces: number;
+  readonly #checkpoints: Checkpoints;
   readonly #countedOf: (surface: number) => TotalsOptions;
   readonly #record: RunRecord;
   readonly #done = new Set<string>();
@@ -34,7 +40,13 @@ export class SurfaceSums {
   #written = performance.now();
   #cost = 0;
 
-  constructor(surfaces: number, countedOf: (surface: number) => TotalsOptions, record: RunRecord) {
+  constructor(
+    surfaces: number,
+    countedOf: (surface: number) => TotalsOptions,
+    record: RunRecord,
+    checkpoints: Checkpoints = CHECKPOINTS,
+  ) {
+    this.#checkpoints = checkpoints;
     this.#surfaces = surfaces;
     this.#countedOf = countedOf;
     this.#record = record;
@@ -69,14 +81,9 @@ export class SurfaceSums {
     this.#add(surface, counts);
     this.#done.add(partition.id);
     this.backends.add(backend);
-    await this.leave(surface);
-    await this.#checkpoint();
-  }
-
-  /** Must be called for a partition that was taken or left out. */
-  async leave(surface: number): Promise<void> {
     this.#waiting.set(surface, this.#waiting.get(surface)! - 1);
     await this.#keepIfWhole(surface);
+    await this.#checkpoint();
   }
 
   /** The sums of a surface, when all of its partitions were added. */
@@ -96,7 +103,10 @@ export class SurfaceSums {
     this.#sums.set(surface, sums);
   }
 
-  /** Moves the sums of a surface from memory to a file, unless it is the only one. */
+  /**
+   * Moves the sums of a surface from memory to a file, unless it is the only one. One with a partition that was left out
+   * stays in memory.
+   */
   async #keepIfWhole(surface: number): Promise<void> {
     const isWhole = this.#planned.has(surface) && (this.#waiting.get(surface) ?? 0) === 0;
     const sums = this.#sums.get(surface);
@@ -107,7 +117,8 @@ export class SurfaceSums {
 
   async #checkpoint(): Promise<void> {
     const began = performance.now();
-    if (began - this.#written < Math.max(CHECKPOINT_EVERY, CHECKPOINT_SHARE * this.#cost)) return;
+    const { every, share } = this.#checkpoints;
+    if (began - this.#written < Math.max(every, share * this.#cost)) return;
     const checkpoint: Checkpoint = {
       done: [...this.#done],
       backends: [...this.backends],

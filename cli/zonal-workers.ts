@@ -1,4 +1,5 @@
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/index.ts';
+import { QuadrilleError } from '../primitives/errors.ts';
 import type { ProgressFigures } from './log.ts';
 import { partitionTimeout } from './zonal-partition.ts';
 
@@ -29,6 +30,22 @@ export interface WorkerFigures {
   readonly cellsPerSecond: number;
 }
 
+/** The code of a job that ended several workers. It would end more. */
+const DEATHS = 'graph/remote-deaths';
+/** The codes of errors that end a run, and not one job of it. */
+const OF_RUNS: ReadonlySet<unknown> = new Set(
+  ['cancelled', 'closed', 'lost', 'memory'].map((reason) => `graph/remote-${reason}`),
+);
+
+/** Whether an error is that of a run on a queue, so that no further job can be done. */
+export function endsRun(error: unknown): boolean {
+  return OF_RUNS.has(codeOf(error));
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof QuadrilleError ? error.code : undefined;
+}
+
 interface Done {
   partitions: number;
   cells: number;
@@ -47,6 +64,8 @@ export class WatchedRun implements RemoteRun {
   readonly #workers = new Map<string, Done>();
   readonly #open = new Set<AbortController>();
   readonly #attempts = new Map<string, number>();
+  /** Errors of jobs that are not to be tried again. */
+  readonly #final = new Map<string, unknown>();
   readonly #seconds: number[] = [];
   readonly #timer: NodeJS.Timeout;
   #serving: number | undefined;
@@ -64,6 +83,7 @@ export class WatchedRun implements RemoteRun {
 
   /** Hands out a job. Each further attempt has a name of its own, so that an earlier failure is not found again. */
   async submit(job: RemoteJob, signal: AbortSignal): Promise<RemoteOutcome> {
+    if (this.#final.has(job.id)) throw this.#final.get(job.id);
     const attempt = (this.#attempts.get(job.id) ?? 0) + 1;
     this.#attempts.set(job.id, attempt);
     const limit = new AbortController();
@@ -74,6 +94,9 @@ export class WatchedRun implements RemoteRun {
       const outcome = await this.#run.submit({ ...job, id }, AbortSignal.any([signal, limit.signal]));
       this.#learn(outcome, this.#options.cellsOf(job.id));
       return outcome;
+    } catch (error) {
+      if (codeOf(error) === DEATHS) this.#final.set(job.id, error);
+      throw error;
     } finally {
       this.#open.delete(limit);
       this.#moved = performance.now();

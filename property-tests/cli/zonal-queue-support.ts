@@ -4,7 +4,8 @@ import { exitCodeOf } from '../../cli/failure.ts';
 import { jsonLog } from '../../cli/json-log.ts';
 import { zonalParts } from '../../cli/parts.ts';
 import { runZonal } from '../../cli/zonal.ts';
-import { zonalModule } from '../../cli/zonal-partition.ts';
+import { type PartitionParts, zonalModule } from '../../cli/zonal-partition.ts';
+import type { Checkpoints } from '../../cli/zonal-sums.ts';
 import { inProcessQueue, type RemoteModules, type WorkQueue } from '../../graph/index.ts';
 import { QuadrilleError } from '../../primitives/errors.ts';
 import type { Context } from '../../primitives/index.ts';
@@ -24,6 +25,11 @@ export interface QueueSetting {
   /** Changes the queue, to make it fail. */
   readonly around?: (queue: WorkQueue) => WorkQueue;
   readonly signal?: AbortSignal;
+  readonly checkpoints?: Checkpoints;
+  /** Number of partitions that are counted at the same time. */
+  readonly lanes?: number;
+  /** What workers use in place of the real functions. */
+  readonly workerParts?: Partial<PartitionParts>;
 }
 
 /** Runs `quadrille zonal` with workers in this process. `@NAME` in arguments stands for a path in the workshop. */
@@ -31,16 +37,24 @@ export async function zonalOnQueue(
   shop: Workshop,
   context: Context,
   args: readonly string[],
-  { partCells = 6, around = (queue) => queue, signal = new AbortController().signal }: QueueSetting = {},
+  setting: QueueSetting = {},
 ): Promise<QueueEnding> {
+  const {
+    partCells = 4,
+    around = (queue) => queue,
+    signal = new AbortController().signal,
+    checkpoints,
+    lanes = 3,
+  } = setting;
   const [out, told] = [collector(), collector()];
   const log = jsonLog({ write: (text: string) => told.stream.write(text) }, { quiet: false });
-  const module = zonalModule(zonalParts, 2 ** 30);
+  const module = zonalModule({ ...zonalParts, ...setting.workerParts }, 2 ** 30);
   const modules: RemoteModules = { 'quadrille.zonal': async () => module };
   const parts = {
     ...zonalParts,
-    openQueue: async () => around(inProcessQueue({ modules, context, lanes: 3 })),
+    openQueue: async () => around(inProcessQueue({ modules, context, lanes })),
     partCells,
+    ...(checkpoints && { checkpoints }),
   };
   const place = ['--queue', 'redis://nowhere', '--queue-folder', shop.path('queue')];
   const words = ['--zones', '@zones.json', ...place, ...args];

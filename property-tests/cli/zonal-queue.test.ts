@@ -1,8 +1,15 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { zonalParts } from '../../cli/parts.ts';
+import type { PartitionParts } from '../../cli/zonal-partition.ts';
+import type { RemoteJob, RemoteOutcome, RemoteRun, WorkQueue } from '../../graph/index.ts';
+import { decodeItems } from '../../graph/remote/wire.ts';
+import { FormatError, GraphError, QuadrilleError } from '../../primitives/errors.ts';
+import { someOf } from '../cases.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 import { openReference } from '../support/reference-context.ts';
-import { zonalHere, zonalOnQueue } from './zonal-queue-support.ts';
+import { type QueueSetting, zonalHere, zonalOnQueue } from './zonal-queue-support.ts';
 
 let shop: Workshop;
 const context = openReference();
@@ -24,6 +31,39 @@ beforeAll(async () => {
 });
 afterAll(() => shop.remove());
 
+const BINS = ['--raster', '@left.tif', '--bins', '-1:3:0.5'];
+
+/** A queue that hands out each job through a function. */
+function aroundJobs(
+  queue: WorkQueue,
+  around: (job: RemoteJob, submit: () => Promise<RemoteOutcome>) => Promise<RemoteOutcome>,
+): WorkQueue {
+  const changed = (run: RemoteRun): RemoteRun => ({
+    id: run.id,
+    submit: (job, signal) => around(job, () => run.submit(job, signal)),
+    workers: () => run.workers(),
+    close: () => run.close(),
+  });
+  return { ...queue, openRun: async (options) => changed(await queue.openRun(options)) };
+}
+
+/** A queue that calls a function before each job. */
+function beforeJobs(queue: WorkQueue, before: (job: RemoteJob) => Promise<void>): WorkQueue {
+  return aroundJobs(queue, async (job, submit) => {
+    await before(job);
+    return submit();
+  });
+}
+
+/** Makes a queue on which the first attempts of a job fail. */
+function failing(id: string, failures: number, error = () => new FormatError('format/test', 'A test.') as Error) {
+  let failed = 0;
+  return (queue: WorkQueue): WorkQueue =>
+    beforeJobs(queue, async (job) => {
+      if (job.id.startsWith(id) && failed++ < failures) throw error();
+    });
+}
+
 const left = async (): Promise<string[]> => readdir(shop.path('queue'));
 
 describe('zonal on a queue', () => {
@@ -35,15 +75,193 @@ describe('zonal on a queue', () => {
     ['rows of several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--bins', '-1:3:0.5']],
     ['parts of a surface', ['@left.tif', '@away.tif', '@right.tif'], ['--merge', '--unique', '--format', 'json']],
     ['no zone on the raster', ['@away.tif'], ['--unique', '--format', 'json']],
-    ['a plot', ['@left.tif', '@right.tif'], ['--unique', '--out', '@out.csv', '--plot', '-']],
   ])('gives the bytes of one process: %s', async (_, rasters, args) => {
     const words = [...rasters.flatMap((raster) => ['--raster', raster]), ...args];
     const expected = await zonalHere(shop, words);
-    for (const partCells of [1, 6, 1000]) {
+    for (const partCells of someOf([1, 8, 1000], 1)) {
       const { stdout, error } = await zonalOnQueue(shop, context, words, { partCells });
-      expect(error).toBeUndefined();
-      expect(stdout).toBe(expected);
+      expect([error, stdout]).toEqual([undefined, expected]);
     }
     expect(await left()).toEqual([]);
+  });
+
+  test('says how the run is called, how far it is, and what each worker did', async () => {
+    const { events } = await zonalOnQueue(shop, context, BINS);
+    expect(events[0]).toMatchObject({
+      event: 'note',
+      code: 'zonal/run',
+      message: expect.stringContaining('--resume run-'),
+    });
+    const done = events.filter(({ event }) => event === 'progress').at(-1);
+    expect(done).toMatchObject({ doneCells: 12, totalCells: 12 });
+    const workers = [{ name: 'in process', partitions: 3, cells: 12, cellsPerSecond: expect.any(Number) }];
+    expect(events.at(-1)).toMatchObject({ event: 'result', workers });
+  });
+
+  test('tries a partition again that failed, and names it when it has failed three times', async () => {
+    const expected = await zonalHere(shop, BINS);
+    for (const failures of [2, 3]) {
+      const { stdout, error, events, exitCode } = await zonalOnQueue(shop, context, BINS, {
+        around: failing('s0-0-1', failures),
+      });
+      if (failures === 2) expect(stdout).toBe(expected);
+      else {
+        expect([error?.code, exitCode, stdout]).toEqual(['format/test', 2, '']);
+        expect(events.find(({ code }) => code === 'zonal/partition-failed')?.message).toMatch(
+          /^Rows 2 to 2 of .*left\.tif could not be counted, 3 times: /,
+        );
+      }
+      expect(await left()).toEqual([]);
+    }
+  });
+
+  test('leaves out what no worker can count if it may, and says so in the results', async () => {
+    const json = [...BINS, '--format', 'json', '--on-error', 'skip'];
+    const { stdout, exitCode } = await zonalOnQueue(shop, context, json, { around: failing('s0-0-1', 9) });
+    expect(exitCode).toBe(0);
+    const { zones, notes } = JSON.parse(stdout);
+    expect(zones.map(({ cells }: { cells: number }) => cells)).toEqual([4, 4, 0]);
+    expect(notes).toContainEqual(expect.objectContaining({ code: 'zonal/partitions-left-out', count: 1 }));
+  });
+
+  test('does not try again what ended three workers, or what ends the run', async () => {
+    for (const [code, tries] of [
+      ['graph/remote-deaths', 1],
+      ['graph/remote-lost', 3],
+    ] as const) {
+      let calls = 0;
+      const around = failing('s0-0-1', 9, () => {
+        calls++;
+        return new GraphError(code, 'A test.');
+      });
+      const { error } = await zonalOnQueue(
+        shop,
+        context,
+        [...BINS, '--on-error', code.endsWith('lost') ? 'skip' : 'stop'],
+        { around },
+      );
+      expect([error?.code, calls]).toEqual([code, tries]);
+    }
+  });
+
+  test.each([
+    ['the zones', 'zones.json'],
+    ['the raster', 'left.tif'],
+    ['its mask', 'left.tif.msk'],
+  ])('refuses a worker that sees another file: %s', async (_, name) => {
+    const time = new Date(2000, 1, 1);
+    const file = shop.path(name);
+    const isThere = await stat(file).then(
+      () => true,
+      () => false,
+    );
+    const changed: NonNullable<QueueSetting['around']> = (queue) =>
+      beforeJobs(queue, async () => (isThere ? utimes(file, time, time) : writeFile(file, 'a mask')));
+    const { error } = await zonalOnQueue(shop, context, BINS, { around: changed });
+    await (isThere ? utimes(file, new Date(), new Date()) : rm(file));
+    expect(error).toMatchObject({ code: 'zonal/other-file', place: { file }, remedy: expect.any(String) });
+  });
+
+  test('refuses a worker to which the same file states something else', async () => {
+    const openRaster: PartitionParts['openRaster'] = async (path, options) => ({
+      ...(await zonalParts.openRaster(path, options)),
+      nodata: 7,
+    });
+    const { error } = await zonalOnQueue(shop, context, BINS, { workerParts: { openRaster } });
+    expect(error?.code).toBe('zonal/other-file');
+    expect(`${error?.got}`).toContain('"nodata":7');
+  });
+
+  test('gives up a partition that takes too long', async () => {
+    const openRaster = () => new Promise<never>(() => {});
+    const args = [...BINS, '--partition-timeout', '0.05'];
+    const { error } = await zonalOnQueue(shop, context, args, { workerParts: { openRaster } });
+    expect(error).toMatchObject({
+      code: 'zonal/partition-timeout',
+      remedy: expect.stringContaining('--on-error skip'),
+    });
+  });
+
+  test('ends with nothing left behind when it is interrupted', async () => {
+    const abort = new AbortController();
+    const around = (queue: WorkQueue) =>
+      beforeJobs(queue, async () => abort.abort(new QuadrilleError('test/stop', 'Stopped.')));
+    const { error, stdout } = await zonalOnQueue(shop, context, BINS, { around, signal: abort.signal });
+    expect([error?.code, stdout]).toEqual(['test/stop', '']);
+    expect(await left()).toEqual([]);
+  });
+});
+
+describe('a run that was killed', () => {
+  const MANY = [
+    '--raster',
+    '@left.tif',
+    '--raster',
+    '@right.tif',
+    '--raster',
+    '@away.tif',
+    '--unique',
+    '--format',
+    'json',
+  ];
+
+  const ALWAYS = { every: 0, share: 0 };
+
+  /** The number of jobs that the newest checkpoint holds. */
+  async function keptJobs(): Promise<number> {
+    const bytes = await readFile(shop.path('queue/run-1.zonal/sums')).catch(() => undefined);
+    return bytes === undefined ? 0 : (decodeItems(bytes)[0] as { readonly done: readonly string[] }).done.length;
+  }
+
+  /** Copies the files of a run once its newest checkpoint holds a number of jobs. */
+  async function copyWhenKept(jobs: number): Promise<void> {
+    while ((await keptJobs()) < jobs) await delay(1);
+    await cp(shop.path('queue/run-1.zonal'), shop.path('saved'), { recursive: true });
+  }
+
+  test.each([
+    ['of a surface', [...MANY, '--merge']],
+    ['of several rasters', MANY],
+  ])('is gone on with from each of its checkpoints: %s', async (_, args) => {
+    const expected = await zonalHere(shop, args);
+    for (const kept of someOf([0, 1, 2, 3, 4, 5], 2)) {
+      let jobs = 0;
+      let copying: Promise<void> | undefined;
+      const copied = (queue: WorkQueue) =>
+        aroundJobs(queue, async (_, submit) => {
+          const outcome = await submit();
+          const order = jobs++;
+          if (order === kept) copying = copyWhenKept(kept);
+          // So that the files hold still while they are copied.
+          if (order >= kept) await copying;
+          return outcome;
+        });
+      const whole = await zonalOnQueue(shop, context, args, { around: copied, lanes: 1, checkpoints: ALWAYS });
+      expect([whole.stdout, jobs]).toEqual([expected, 6]);
+      await rename(shop.path('saved'), shop.path('queue/run-1.zonal'));
+      let further = 0;
+      const around = (queue: WorkQueue) => beforeJobs(queue, async () => void further++);
+      const resumed = await zonalOnQueue(shop, context, [...args, '--resume', 'run-1'], { around });
+      expect([resumed.stdout, resumed.error]).toEqual([expected, undefined]);
+      expect(further).toBe(6 - kept);
+      expect(await left()).toEqual([]);
+    }
+  });
+
+  test.each([
+    ['zonal/no-run', ['--resume', 'run-2'], undefined],
+    ['zonal/other-options', ['--resume', 'run-1', '--nodata', '3'], '--nodata'],
+    ['zonal/other-options', ['--resume', 'run-1', '--format', 'json'], 'whether there are --stats, --plot or JSON'],
+    ['zonal/other-inputs', ['--resume', 'run-1', '--raster', '@away.tif', '--merge'], 'away.tif'],
+  ])('is refused if another one is meant: %s %j', async (code, args, named) => {
+    const copied = (queue: WorkQueue) =>
+      beforeJobs(queue, () => cp(shop.path('queue/run-1.zonal'), shop.path('saved'), { recursive: true }));
+    const merged = code === 'zonal/other-inputs' ? ['--raster', '@right.tif', '--merge'] : [];
+    await zonalOnQueue(shop, context, [...BINS, ...merged], { around: copied, partCells: 12 });
+    await rename(shop.path('saved'), shop.path('queue/run-1.zonal'));
+    const { error, exitCode } = await zonalOnQueue(shop, context, [...BINS, ...args]);
+    expect([error?.code, exitCode]).toEqual([code, 2]);
+    if (named !== undefined) expect(error?.message).toContain(named);
+    await rm(shop.path('queue/run-1.zonal'), { recursive: true, force: true });
   });
 });
