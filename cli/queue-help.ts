@@ -1,5 +1,6 @@
 import { describe } from './command-line.ts';
-import { PASSWORD_HELP, QUEUE_CANCEL_SPECS, QUEUE_LIST_SPECS } from './queue-arguments.ts';
+import { QUEUE_CANCEL_SPECS, QUEUE_LIST_SPECS } from './queue-arguments.ts';
+import { PASSWORD_HELP } from './queue-options.ts';
 
 /** The help text of `quadrille queue --help`. */
 export const QUEUE_HELP = `quadrille queue COMMAND

@@ -50,6 +50,16 @@ export function parseQueue(values: OptionValues, environment: Environment = proc
   };
 }
 
+/** Parses the options of a command that needs a queue. */
+export function requireQueue(values: OptionValues): QueuePlace {
+  const place = parseQueue(values);
+  if (place !== undefined) return place;
+  throw new UsageError('usage/missing-option', 'No queue is named.', {
+    remedy:
+      'Set QUADRILLE_QUEUE to the URL of a Redis server, such as redis://localhost:6379, or name it with --queue.',
+  });
+}
+
 /** Returns the folder of a queue for a command that needs it. */
 export function requireFolder({ folder }: QueuePlace): string {
   if (folder !== undefined) return folder;

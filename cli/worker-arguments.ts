@@ -2,7 +2,7 @@ import { UsageError } from '../formats/usage-error.ts';
 import { BACKEND_SPECS, type BackendOptions, parseBackend, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { QUEUE_SPECS, type QueuePlace, requireFolder, requireQueue } from './queue-arguments.ts';
+import { QUEUE_SPECS, type QueuePlace, requireFolder, requireQueue } from './queue-options.ts';
 import { parseCount } from './values.ts';
 
 /** The parsed command line of `quadrille worker`. The modules that it names have not been loaded. */

@@ -1,5 +1,5 @@
 import { describe } from './command-line.ts';
-import { PASSWORD_HELP } from './queue-arguments.ts';
+import { PASSWORD_HELP } from './queue-options.ts';
 import { WORKER_SPECS } from './worker-arguments.ts';
 
 /** The help text of `quadrille worker --help`. */

@@ -1,11 +1,14 @@
 import { UsageError } from '../formats/usage-error.ts';
 import type { RemoteModules } from '../graph/index.ts';
 import { importFile } from './import-file.ts';
-import type { MemoryOptions } from './memory.ts';
+import { zonalParts } from './parts.ts';
+import type { WorkerOptions } from './worker-arguments.ts';
+import { ZONAL_MODULE, zonalModule } from './zonal-partition.ts';
 
-/** The modules of commands that hand out their work. */
-export function ownModules(_options: MemoryOptions): RemoteModules {
-  return {};
+/** The modules of commands that hand out their work. Jobs that are done at the same time share the memory. */
+export function ownModules({ memoryBytes, lanes }: Pick<WorkerOptions, 'memoryBytes' | 'lanes'>): RemoteModules {
+  const { countPartition } = zonalModule(zonalParts, Math.floor(memoryBytes / lanes));
+  return { [ZONAL_MODULE]: async () => ({ countPartition }) };
 }
 
 /**

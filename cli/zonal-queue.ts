@@ -70,12 +70,13 @@ export async function openQueueRun(
     const run = await queue.openRun({ title, ...(resume !== undefined && { id: resume }) });
     const record = new RunRecord(folder, run.id);
     beforeExit(() => record.removeNow());
-    log.note({ code: 'zonal/run', message: `This is run ${run.id}. If it is killed, --resume ${run.id} goes on.` });
+    const line = `This is run ${run.id}. If it is killed, --resume ${run.id} goes on.`;
+    log.news({ line, fields: { kind: 'run', run: run.id } });
     const open = new Map<string, PlannedPartition>();
     const watched = new WatchedRun(run, {
       seconds: options.partitionSeconds,
       cellsOf: (job) => open.get(job)?.cells ?? 0,
-      onNoWorkers: () => log.note(noWorkers(options)),
+      onNoWorkers: () => log.news(noWorkers(options)),
     });
     return {
       count: (counting, receive) => count(counting, parts, { options, queue, record, open, run: watched }, receive),
@@ -107,8 +108,8 @@ interface OpenedRun {
 
 function noWorkers({ queue, folder }: ZonalQueueOptions) {
   const named = queue === undefined ? '' : ` --queue-name ${queue}`;
-  const message = `0 workers on this queue. Start some: quadrille worker --queue-folder ${folder}${named}`;
-  return { code: 'zonal/no-workers', message };
+  const line = `0 workers on this queue. Start some: quadrille worker --queue-folder ${folder}${named}`;
+  return { line, fields: { kind: 'no-workers', workers: 0 } };
 }
 
 async function count(
@@ -177,7 +178,8 @@ async function count(
       const planned = open.get(item ?? '');
       if (planned === undefined || endsRun(cause)) return;
       const reason = `${capital(planned.name)} could not be counted, ${counted(attempts, 'time')}: ${messageOf(cause)}`;
-      if (queueOptions.onError === 'stop') log.note({ code: 'zonal/partition-failed', message: reason });
+      if (queueOptions.onError === 'stop')
+        log.news({ line: reason, fields: { kind: 'failed', partition: item, message: reason } });
       left.push(reason);
       open.delete(item!);
       shown.advance(planned.cells);

@@ -87,11 +87,7 @@ describe('zonal on a queue', () => {
 
   test('says how the run is called, how far it is, and what each worker did', async () => {
     const { events } = await zonalOnQueue(shop, context, BINS);
-    expect(events[0]).toMatchObject({
-      event: 'note',
-      code: 'zonal/run',
-      message: expect.stringContaining('--resume run-'),
-    });
+    expect(events[0]).toMatchObject({ event: 'news', kind: 'run', run: 'run-1' });
     const done = events.filter(({ event }) => event === 'progress').at(-1);
     expect(done).toMatchObject({ doneCells: 12, totalCells: 12 });
     const workers = [{ name: 'in process', partitions: 3, cells: 12, cellsPerSecond: expect.any(Number) }];
@@ -107,7 +103,7 @@ describe('zonal on a queue', () => {
       if (failures === 2) expect(stdout).toBe(expected);
       else {
         expect([error?.code, exitCode, stdout]).toEqual(['format/test', 2, '']);
-        expect(events.find(({ code }) => code === 'zonal/partition-failed')?.message).toMatch(
+        expect(events.find(({ kind }) => kind === 'failed')?.message).toMatch(
           /^Rows 2 to 2 of .*left\.tif could not be counted, 3 times: /,
         );
       }
