@@ -63,6 +63,12 @@ async function overhead(): Promise<void> {
   const [count, milliseconds] = [250, 100];
   const remote = async (): Promise<number> => {
     const workers = await startWorkers('remote', 2, 1);
+    // Packages are loaded, and code is compiled, before the clock.
+    await onQueue(
+      functions.work,
+      range(8).map((value) => ({ value, milliseconds: 10 })),
+      { lanes: 4 },
+    );
     const before = (await processorTime(workers)) + ownTime();
     const items = range(count).map((value) => ({ value, milliseconds }));
     await onQueue(functions.work, items, { lanes: 4 });
@@ -72,6 +78,7 @@ async function overhead(): Promise<void> {
   };
   const alone = async (): Promise<number> => {
     const workers = await startWorkers('alone', 2, 1);
+    await Promise.all(workers.map((worker) => worker.ask('work 4 10')));
     const before = await processorTime(workers, false);
     await Promise.all(workers.map((worker) => worker.ask(`work ${count / 2} ${milliseconds}`)));
     const took = (await processorTime(workers, false)) - before;
