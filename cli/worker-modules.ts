@@ -5,10 +5,22 @@ import { zonalParts } from './parts.ts';
 import type { WorkerOptions } from './worker-arguments.ts';
 import { ZONAL_MODULE, zonalModule } from './zonal-partition.ts';
 
-/** The modules of commands that hand out their work. Jobs that are done at the same time share the memory. */
-export function ownModules({ memoryBytes, lanes }: Pick<WorkerOptions, 'memoryBytes' | 'lanes'>): RemoteModules {
-  const { countPartition } = zonalModule(zonalParts, Math.floor(memoryBytes / lanes));
-  return { [ZONAL_MODULE]: async () => ({ countPartition }) };
+/** The modules that a worker runs. */
+export interface WorkerModules {
+  readonly modules: RemoteModules;
+  /** Closes the files that modules keep open. */
+  close(): Promise<void>;
+}
+
+/**
+ * The modules of a worker: those of the commands that hand out their work, and those that the worker was started with.
+ * Jobs that are done at the same time share the memory.
+ *
+ * @throws UsageError `usage/module` for a module that cannot be loaded or exports no function.
+ */
+export async function modulesOf({ modules, memoryBytes, lanes }: WorkerOptions): Promise<WorkerModules> {
+  const { countPartition, close } = zonalModule(zonalParts, Math.floor(memoryBytes / lanes));
+  return { modules: { [ZONAL_MODULE]: async () => ({ countPartition }), ...(await loadModules(modules)) }, close };
 }
 
 /**

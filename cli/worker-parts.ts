@@ -9,8 +9,8 @@ import type { WorkerContext, WorkerParts } from './worker.ts';
 /** The functions that `quadrille worker` uses. Their code is imported when first needed. */
 export const workerParts: WorkerParts<Context> = {
   async loadModules(options) {
-    const { loadModules, ownModules } = await import('./worker-modules.ts');
-    return { ...ownModules(options), ...(await loadModules(options.modules)) };
+    const { modulesOf } = await import('./worker-modules.ts');
+    return modulesOf(options);
   },
   openContext: ({ gpu, ...options }, signal) =>
     openContext(options, gpu === undefined ? openAny : () => openOnCard(gpu, signal)),

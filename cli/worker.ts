@@ -4,6 +4,7 @@ import { counted } from './grouped.ts';
 import type { RunSummary } from './log.ts';
 import type { RunContext, Surroundings } from './run-support.ts';
 import type { WorkerOptions } from './worker-arguments.ts';
+import type { WorkerModules } from './worker-modules.ts';
 import { jobsDone, type WorkerTally, workerTally } from './worker-tally.ts';
 
 /** A context on which a worker computes, and what lists of workers show of it. */
@@ -16,7 +17,7 @@ export interface WorkerContext<C> {
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface WorkerParts<C> {
   /** Loads the modules that jobs may name. */
-  loadModules(options: WorkerOptions): Promise<RemoteModules>;
+  loadModules(options: WorkerOptions): Promise<WorkerModules>;
   openContext(options: WorkerOptions, signal: AbortSignal): Promise<WorkerContext<C>>;
   serveQueue(options: ServeQueueOptions): Promise<void>;
   /** The error of a context whose device is lost; undefined if it works. */
@@ -36,7 +37,7 @@ export async function runWorker<C extends RunContext>(
   parts: WorkerParts<C>,
   { log, signal }: Pick<Surroundings, 'log' | 'signal'>,
 ): Promise<void> {
-  const modules = await parts.loadModules(options);
+  const { modules, close } = await parts.loadModules(options);
   const { context, label } = await parts.openContext(options, signal);
   const tally = workerTally(log);
   const loss = new AbortController();
@@ -63,6 +64,7 @@ export async function runWorker<C extends RunContext>(
     loss.signal.throwIfAborted();
   } finally {
     tally.end();
+    await close();
     await context.close();
   }
 }

@@ -8,7 +8,7 @@ import { graph, type WorkQueue } from '../../graph/index.ts';
 import { redisQueue } from '../../queues/index.ts';
 import { test } from '../law-test.ts';
 import { builtCommand } from '../support/built-package.ts';
-import { openWorkshop, type Workshop } from '../support/cli-support.ts';
+import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 import { hasRedis, startRedis, type TestRedis } from '../support/redis-server.ts';
 
 const BIN = await builtCommand();
@@ -125,6 +125,21 @@ describe.runIf(hasRedis)('a worker process', () => {
     expect(await result).toMatchObject({ cause: expect.objectContaining({ code: 'graph/remote-cancelled' }) });
     expect(await startRun(queue, [1])).toEqual([1]);
     await queue.close();
+    await shop.write('zones.json', collection(zone('a', rectangle(0, 0, 2, 2)), zone('b', rectangle(1.5, 1, 4, 3))));
+    await shop.writeRaster('raster.tif');
+    const zonal = [
+      'zonal',
+      '--zones',
+      shop.path('zones.json'),
+      '--raster',
+      shop.path('raster.tif'),
+      '--unique',
+      '--quiet',
+    ];
+    const { stdout } = await shop.quadrille([...zonal, '--backend', 'reference']);
+    expect(await quadrille(...zonal, '--queue-folder', shop.path('run'))).toBe(stdout);
+    expect(stdout).toContain('\nb,');
+    expect(worker.told.filter(({ kind }) => kind === 'run began')).toHaveLength(3);
     worker.child.kill('SIGTERM');
     expect(await worker.ended).toBe(0);
   });

@@ -132,6 +132,7 @@ function partsWith(
     backend: { name: 'workers' },
     lost: undefined,
     isClosed: false,
+    areModulesClosed: false,
     abort: () => undefined,
     async close() {
       context.isClosed = true;
@@ -140,7 +141,12 @@ function partsWith(
   return {
     context,
     parts: {
-      loadModules: async () => modules,
+      loadModules: async () => ({
+        modules,
+        async close() {
+          context.areModulesClosed = true;
+        },
+      }),
       openContext: async () => ({ context, label: 'workers' }),
       async serveQueue(options) {
         expect(options.context).toBe(context);
@@ -160,6 +166,7 @@ interface TestContext {
   readonly backend: { readonly name: string };
   lost: unknown;
   isClosed: boolean;
+  areModulesClosed: boolean;
   abort(): void;
   close(): Promise<void>;
 }
@@ -181,7 +188,7 @@ describe('a worker', () => {
       stop.abort(new Error('stopped'));
     });
     await runWorker(options, parts, { log, signal: stop.signal });
-    expect(context.isClosed).toBe(true);
+    expect(context).toMatchObject({ isClosed: true, areModulesClosed: true });
     const events = told
       .map(({ event, kind }) => (event === 'news' ? kind : event))
       .filter((each) => each !== 'progress');
@@ -211,14 +218,14 @@ describe('a worker', () => {
     });
     const running = runWorker(options, parts, { log: listening().log, signal: new AbortController().signal });
     await expect(running).rejects.toBe(lost);
-    expect(context.isClosed).toBe(true);
+    expect(context).toMatchObject({ isClosed: true, areModulesClosed: true });
   });
 
   test('closes its context if the queue cannot be served', async () => {
     const { parts, context } = partsWith({}, () => Promise.reject(new Error('no server')));
     const running = runWorker(options, parts, { log: listening().log, signal: new AbortController().signal });
     await expect(running).rejects.toThrow('no server');
-    expect(context.isClosed).toBe(true);
+    expect(context).toMatchObject({ isClosed: true, areModulesClosed: true });
   });
 });
 

@@ -241,6 +241,11 @@ describe('the command', () => {
       stdout: 'zone,lower,upper,count\n0,0,6,4\n0,6,12,2\n',
       stderr: '',
     });
+    expect(await quadrille(project, 'worker', '--queue', 'redis://127.0.0.1:1', '--queue-folder', '.')).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringMatching(/^quadrille: Queues on Redis .* npm install bullmq@6\.7\.0 ioredis@6\.0\.0\n$/),
+    });
     await workshop.remove();
   });
 });
@@ -345,6 +350,20 @@ describe('the modules loaded by the command', () => {
     expect(bench.filter((url) => url.endsWith('/quadrille/dist/primitives/context.js'))).toHaveLength(1);
   });
 
+  test('of a command that is not bundled are all in the package', () => {
+    const found = new Set<string>();
+    const left = ['bench', 'tune', 'worker', 'worker-parts', 'card-holder-child'].map((name) => `dist/cli/${name}.js`);
+    for (const path of left) {
+      if (found.has(path)) continue;
+      found.add(path);
+      for (const [, imported] of textOf(path).matchAll(/(?:from|import|import\(|new URL\()\s*'(\.[^']+\.js)'/g)) {
+        left.push(join(dirname(path), imported!));
+      }
+    }
+    expect(found.size).toBeGreaterThan(100);
+    expect([...found].filter((path) => !packed.files.has(path))).toEqual([]);
+  });
+
   test('include third-party code with its licences', () => {
     const licences = textOf('dist/command/LICENSES.txt');
     expect(licences.match(/^[\w@/-]+ \d+\.\d+\.\d+ \(.+\)$/gm)).toEqual([
@@ -359,12 +378,15 @@ describe('the modules loaded by the command', () => {
 
 describe('without an optional package', () => {
   const PLOT = 'npm install @observablehq/plot@0.6.17 linkedom@0.18.12';
-  const optional = ['webgpu', '@sparticuz/chromium', '@observablehq/plot', 'linkedom', 'fast-check', 'tsx'];
+  const optional = [
+    ...['webgpu', '@sparticuz/chromium', '@observablehq/plot', 'linkedom', 'fast-check', 'tsx', 'bullmq', 'ioredis'],
+  ];
   const needs: Record<string, readonly string[]> = {
     adapter: ['webgpu', '@sparticuz/chromium'],
     chart: ['@observablehq/plot', 'linkedom'],
     laws: ['fast-check'],
     experiment: ['tsx'],
+    queue: ['bullmq', 'ioredis'],
     everythingElse: [],
   };
 
@@ -374,11 +396,15 @@ describe('without an optional package', () => {
     const { totalsOf } = await import('quadrille/algorithms/cross-compare');
     const { comparePlot } = await import('quadrille/formats');
     const { openNodeGpu } = await import('quadrille/backends/webgpu-node');
+    const { redisQueue } = await import('quadrille/queues');
     const comparison = totalsOf({ minIou: 0.5, method: 'optimal' }).comparison();
     const tried = {
       adapter: () => openNodeGpu('software'),
       chart: () => comparePlot({ comparison, title: 'a and b' }),
       laws: () => import('quadrille/property-tests'),
+      queue: () => redisQueue({ url: 'http://refused', folder: '.' }).catch((error) => {
+        if (error.code !== 'graph/remote-url') throw error;
+      }),
       everythingElse: async () => {
         await Promise.all(${JSON.stringify(entries().map(({ name }) => name.replace('.', 'quadrille')))}
           .filter((name) => name !== 'quadrille/property-tests').map((name) => import(name)));
@@ -398,6 +424,8 @@ describe('without an optional package', () => {
     '@observablehq/plot': new RegExp(`^package/missing .*${PLOT}$`),
     linkedom: new RegExp(`^package/missing .*${PLOT}$`),
     'fast-check': /^ERR_MODULE_NOT_FOUND .*'fast-check'/,
+    bullmq: /^package\/missing .*npm install bullmq@6\.7\.0 ioredis@6\.0\.0$/,
+    ioredis: /^package\/missing .*npm install bullmq@6\.7\.0 ioredis@6\.0\.0$/,
     tsx: /needs the package tsx.*npm install tsx@4\.23\.15$/,
   };
 
