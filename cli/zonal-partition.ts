@@ -5,7 +5,6 @@ import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/surface-plan.ts
 import { aBinning, type Binning } from '../algorithms/zonal/types.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import { requireArguments } from '../primitives/arguments.ts';
-import { GraphError } from '../primitives/errors.ts';
 import type { Context } from '../primitives/index.ts';
 import {
   aFiniteNumber,
@@ -31,6 +30,7 @@ import {
 import { Kept } from './kept.ts';
 import { sharesOf } from './memory.ts';
 import { maxBlockBytes, type RasterOptions } from './zonal-rasters.ts';
+import { partitionTimeout } from './zonal-workers.ts';
 
 /** The id of the module whose function counts partitions. */
 export const ZONAL_MODULE = 'quadrille.zonal';
@@ -216,11 +216,4 @@ async function within<T>(
   } finally {
     clearTimeout(timer);
   }
-}
-
-export function partitionTimeout(seconds: number): GraphError {
-  return new GraphError('zonal/partition-timeout', 'A partition takes too long.', {
-    expected: `at most ${seconds.toFixed(0)} seconds`,
-    remedy: 'Allow more time with --partition-timeout SECONDS, or leave such partitions out with --on-error skip.',
-  });
 }

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path';
+import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
 import { graph, type WorkQueue } from '../graph/index.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 import type { ZonalQueueOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
+import type { News } from './log.ts';
 import type { QueuePlace } from './queue-options.ts';
 import { causeOf, type Surroundings } from './run-support.ts';
 import { type Counting, cellsOf, type Receive, showProgress, wantsStatistics } from './zonal-count.ts';
@@ -106,7 +108,7 @@ interface OpenedRun {
   readonly open: Map<string, PlannedPartition>;
 }
 
-function noWorkers({ queue, folder }: ZonalQueueOptions) {
+function noWorkers({ queue, folder }: ZonalQueueOptions): News {
   const named = queue === undefined ? '' : ` --queue-name ${queue}`;
   const line = `0 workers on this queue. Start some: quadrille worker --queue-folder ${folder}${named}`;
   return { line, fields: { kind: 'no-workers', workers: 0 } };
@@ -121,7 +123,13 @@ async function count(
   const { surfaces, options, log, signal } = counting;
   const facts = await inputFacts(counting);
   const partCells = await beginOrResume(counting, queueOptions, facts, record, parts.partCells);
-  const sums = new SurfaceSums(surfaces.length, (surface) => countedOf(counting, surface), record, parts.checkpoints);
+  let hasMissed = false;
+  const onMissed = (error: unknown): void => {
+    if (!hasMissed) log.news(missedCheckpoint(error));
+    hasMissed = true;
+  };
+  const counts = (surface: number): TotalsOptions => countedOf(counting, surface);
+  const sums = new SurfaceSums(surfaces.length, counts, record, onMissed, parts.checkpoints);
   if (queueOptions.resume !== undefined) await sums.resume();
   const shown = showProgress(log, () => run.figures());
   shown.expect(surfaces.reduce((sum, rasters) => sum + cellsOf(rasters), 0));
@@ -225,6 +233,12 @@ function optionsOf({ options, surfaces }: Counting): Manifest['options'] {
     '--fill': fill,
     'whether there are --stats, --plot or JSON': `${wantsStatistics(options)}`,
   };
+}
+
+function missedCheckpoint(error: unknown): News {
+  const message = messageOf(error);
+  const line = `What was counted so far cannot be kept for --resume: ${message}`;
+  return { line, fields: { kind: 'checkpoint-failed', message } };
 }
 
 const SHOWN = 3;

@@ -30,6 +30,8 @@ export class SurfaceSums {
   readonly backends: Set<string> = new Set();
   readonly #surfaces: number;
   readonly #checkpoints: Checkpoints;
+  /** Is told of a checkpoint that cannot be written. The run goes on, as only a later one would miss it. */
+  readonly #onMissed: (error: unknown) => void;
   readonly #countedOf: (surface: number) => TotalsOptions;
   readonly #record: RunRecord;
   readonly #done = new Set<string>();
@@ -44,8 +46,10 @@ export class SurfaceSums {
     surfaces: number,
     countedOf: (surface: number) => TotalsOptions,
     record: RunRecord,
+    onMissed: (error: unknown) => void,
     checkpoints: Checkpoints = CHECKPOINTS,
   ) {
+    this.#onMissed = onMissed;
     this.#checkpoints = checkpoints;
     this.#surfaces = surfaces;
     this.#countedOf = countedOf;
@@ -124,7 +128,11 @@ export class SurfaceSums {
       backends: [...this.backends],
       sums: Array.from(this.#sums, ([surface, sums]) => [surface, sums.counts()] as const),
     };
-    await this.#record.write('sums', checkpoint);
+    try {
+      await this.#record.write('sums', checkpoint);
+    } catch (error) {
+      this.#onMissed(error);
+    }
     this.#written = performance.now();
     this.#cost = this.#written - began;
   }

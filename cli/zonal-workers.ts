@@ -1,7 +1,6 @@
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/index.ts';
-import { QuadrilleError } from '../primitives/errors.ts';
+import { GraphError, QuadrilleError } from '../primitives/errors.ts';
 import type { ProgressFigures } from './log.ts';
-import { partitionTimeout } from './zonal-partition.ts';
 
 /** Milliseconds between two looks at the workers of a queue. */
 const LOOK_EVERY = 1000;
@@ -177,4 +176,11 @@ export class WatchedRun implements RemoteRun {
     if (seconds === undefined || now - this.#moved < 1000 * seconds + 2 * LOOK_EVERY) return;
     for (const limit of this.#open) limit.abort(partitionTimeout(seconds));
   }
+}
+
+export function partitionTimeout(seconds: number): GraphError {
+  return new GraphError('zonal/partition-timeout', 'A partition takes too long.', {
+    expected: `at most ${seconds.toFixed(0)} seconds`,
+    remedy: 'Allow more time with --partition-timeout SECONDS, or leave such partitions out with --on-error skip.',
+  });
 }

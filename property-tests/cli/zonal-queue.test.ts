@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { zonalParts } from '../../cli/parts.ts';
 import type { PartitionParts } from '../../cli/zonal-partition.ts';
+import { encodePackedRaster } from '../../formats/encode-packed-raster.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkQueue } from '../../graph/index.ts';
 import { decodeItems } from '../../graph/remote/wire.ts';
 import { FormatError, GraphError, QuadrilleError } from '../../primitives/errors.ts';
@@ -27,6 +28,7 @@ beforeAll(async () => {
   const strips = { sample: 'f32', stripRows: 1 } as const;
   await shop.writeRaster('left.tif', { ...strips, nodata: 0 }, cells);
   await shop.writeRaster('right.tif', { ...strips, originX: 3 }, cells.toReversed());
+  await encodePackedRaster(shop.path('left.tif'), shop.path('packed.qbp'));
   await shop.writeRaster('away.tif', { ...strips, originX: -60 }, cells);
 });
 afterAll(() => shop.remove());
@@ -74,6 +76,8 @@ describe('zonal on a queue', () => {
     ['several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--unique', '--format', 'json']],
     ['rows of several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--bins', '-1:3:0.5']],
     ['parts of a surface', ['@left.tif', '@away.tif', '@right.tif'], ['--merge', '--unique', '--format', 'json']],
+    ['packed rasters', ['@packed.qbp', '@right.tif'], ['--unique', '--merge', '--stats', '@out.csv', '--out', '-']],
+    ['one packed raster', ['@packed.qbp'], ['--bins', '-1:3:0.5']],
     ['no zone on the raster', ['@away.tif'], ['--unique', '--format', 'json']],
   ])('gives the bytes of one process: %s', async (_, rasters, args) => {
     const words = [...rasters.flatMap((raster) => ['--raster', raster]), ...args];
@@ -176,6 +180,26 @@ describe('zonal on a queue', () => {
       code: 'zonal/partition-timeout',
       remedy: expect.stringContaining('--on-error skip'),
     });
+  });
+
+  test('names the partition with a damaged part of a file', async () => {
+    const bytes = await readFile(shop.path('packed.qbp'));
+    bytes[100]! ^= 1;
+    await shop.write('damaged.qbp', bytes);
+    const args = ['--raster', '@damaged.qbp', '--unique'];
+    const { error, events, exitCode } = await zonalOnQueue(shop, context, args);
+    expect([error?.code, exitCode]).toEqual(['format/damaged-packed-raster', 2]);
+    expect(events.find(({ kind }) => kind === 'failed')?.message).toMatch(/^Rows 1 to 3 of .*damaged\.qbp could/);
+    expect((await zonalOnQueue(shop, context, [...args, '--on-error', 'skip'])).exitCode).toBe(0);
+  });
+
+  test('goes on when a checkpoint cannot be written', async () => {
+    const vanishing = (queue: WorkQueue) =>
+      beforeJobs(queue, () => rm(shop.path('queue/run-1.zonal'), { recursive: true, force: true }));
+    const checkpoints = { every: 0, share: 0 };
+    const { stdout, events } = await zonalOnQueue(shop, context, BINS, { around: vanishing, checkpoints });
+    expect(stdout).toBe(await zonalHere(shop, BINS));
+    expect(events.filter(({ kind }) => kind === 'checkpoint-failed')).toHaveLength(1);
   });
 
   test('ends with nothing left behind when it is interrupted', async () => {

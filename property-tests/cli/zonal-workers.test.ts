@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
+import { WatchedRun } from '../../cli/zonal-workers.ts';
+import type { RemoteJob, RemoteOutcome, RemoteRun } from '../../graph/index.ts';
+import { caseCount } from '../cases.ts';
+import { fc, test } from '../law-test.ts';
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }));
+afterEach(() => void vi.useRealTimers());
+
+const job = (id: string): RemoteJob => ({
+  id,
+  function: { module: 'm', name: 'f' },
+  payload: new Uint8Array(),
+});
+const outcome = (worker: string, started: number, ended: number): RemoteOutcome => ({
+  ...{ payload: new Uint8Array(), worker, started, ended },
+});
+
+/** A run of which the test says what its workers do. Jobs that are taken back reject. */
+function handRun(workers: { count: number }) {
+  const open = new Map<string, (outcome: RemoteOutcome) => void>();
+  const run: RemoteRun = {
+    id: 'r',
+    submit: ({ id }, signal) =>
+      new Promise((resolve, reject) => {
+        open.set(id, resolve);
+        signal.addEventListener('abort', () => reject(signal.reason));
+      }),
+    workers: async () => ({ workers: workers.count }),
+    close: async () => undefined,
+  };
+  return { run, open };
+}
+
+const NEVER = new AbortController().signal;
+
+describe('a watched run', () => {
+  test('tells once that there are no workers for five seconds, and again after some came and went', async () => {
+    const workers = { count: 0 };
+    let told = 0;
+    const { run } = handRun(workers);
+    const watched = new WatchedRun(run, { seconds: undefined, cellsOf: () => 1, onNoWorkers: () => told++ });
+    const tellingsIn = async (milliseconds: number): Promise<number> => {
+      await vi.advanceTimersByTimeAsync(milliseconds);
+      return told;
+    };
+    expect([await tellingsIn(4900), await tellingsIn(200), await tellingsIn(60_000)]).toEqual([0, 1, 1]);
+    workers.count = 2;
+    expect(await tellingsIn(10_000)).toBe(1);
+    expect(watched.figures()).toEqual({ workers: 2 });
+    workers.count = 0;
+    expect([await tellingsIn(4000), await tellingsIn(2000)]).toEqual([1, 2]);
+    await watched.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('takes all jobs back when none has ended for as long as one may take, while there are workers', async () => {
+    const workers = { count: 1 };
+    const { run, open } = handRun(workers);
+    const watched = new WatchedRun(run, { seconds: 100, cellsOf: () => 1, onNoWorkers: () => undefined });
+    const ends = ['a', 'b', 'c'].map((id) =>
+      watched.submit(job(id), NEVER).then(
+        () => 'done',
+        (error: { readonly code: string }) => error.code,
+      ),
+    );
+    await vi.advanceTimersByTimeAsync(80_000);
+    open.get('a')!(outcome('w', 0, 80_000));
+    workers.count = 0;
+    await vi.advanceTimersByTimeAsync(500_000);
+    workers.count = 1;
+    await vi.advanceTimersByTimeAsync(98_000);
+    expect(await Promise.race([ends[1], 'open'])).toBe('open');
+    await vi.advanceTimersByTimeAsync(8000);
+    expect(await Promise.all(ends)).toEqual(['done', 'zonal/partition-timeout', 'zonal/partition-timeout']);
+    await watched.close();
+  });
+
+  const times = fc.array(fc.tuple(fc.constantFrom('v', 'w'), fc.integer({ min: 1, max: 40_000 })), { minLength: 1 });
+
+  test.prop([times], { numRuns: caseCount(200) })(
+    'allows ten times the median, at least a minute, and knows the rate of each worker',
+    async (done) => {
+      const { run, open } = handRun({ count: 1 });
+      const watched = new WatchedRun(run, { seconds: undefined, cellsOf: () => 1000, onNoWorkers: () => undefined });
+      expect(watched.seconds).toBeUndefined();
+      const clock = { v: 0, w: 0 };
+      for (const [i, [worker, milliseconds]] of done.entries()) {
+        const end = watched.submit(job(`${i}`), NEVER);
+        const from = clock[worker as 'v' | 'w'];
+        clock[worker as 'v' | 'w'] += milliseconds;
+        open.get(`${i}`)!(outcome(worker, from, from + milliseconds));
+        await end;
+      }
+      const newest = done.slice(-101).map(([, milliseconds]) => milliseconds / 1000);
+      const median = newest.sort((a, b) => a - b)[newest.length >> 1]!;
+      expect(watched.seconds).toBeCloseTo(Math.max(60, 10 * median), 6);
+      for (const [worker, { partitions, cells, cellsPerSecond }] of watched.done()) {
+        const count = done.filter(([name]) => name === worker).length;
+        expect([partitions, cells]).toEqual([count, 1000 * count]);
+        expect(cellsPerSecond).toBeCloseTo((1e6 * count) / clock[worker as 'v' | 'w'], 3);
+      }
+      await watched.close();
+    },
+  );
+});
