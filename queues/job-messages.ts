@@ -21,6 +21,8 @@ export type JobAnswer =
       readonly ended: number;
       readonly payload: Parcel;
     }
+  /** The worker left the job to others. */
+  | { readonly worker: string; readonly declined: true }
   /** The job failed as a whole. The error is in the wire form, in Base64. */
   | { readonly worker: string; readonly error: string };
 
@@ -45,8 +47,9 @@ export function checkJobData(value: unknown): JobData {
  * @throws `GraphError` `graph/remote-message`.
  */
 export function checkJobAnswer(value: unknown): JobAnswer {
-  const { worker, started, ended, error } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  const isGood = isText(worker) && (isText(error) || (Number.isFinite(started) && Number.isFinite(ended)));
+  const { worker, started, ended, error, declined } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isTimed = Number.isFinite(started) && Number.isFinite(ended);
+  const isGood = isText(worker) && (isText(error) || declined === true || isTimed);
   if (!isGood) throw badMessage();
   return value as JobAnswer;
 }

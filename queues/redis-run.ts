@@ -19,6 +19,8 @@ const SILENCE = 2000;
 const RECONNECTION = 5000;
 /** How often a job is done anew because its files are damaged. */
 const MAX_DAMAGES = 2;
+/** Longest pause before a job is added again that a worker left to others, and how long it is left to them, in ms. */
+const [DECLINED_PAUSE, DECLINED_TIME] = [2000, 30_000];
 /** Milliseconds that closing waits for the server. */
 const CLOSE_TIMEOUT = 5000;
 /**
@@ -58,6 +60,8 @@ interface Task {
   generation: number;
   deaths: number;
   damages: number;
+  /** Since when the job waits for other workers than those on which it failed, and the next pause in milliseconds. */
+  declined: { readonly since: number; readonly pause: number } | undefined;
   looked: number;
   payload: Parcel | undefined;
   readonly signal: AbortSignal;
@@ -137,7 +141,7 @@ export class RedisRun implements RemoteRun {
     this.#jobs++;
     return new Promise((resolve, reject) => {
       const task: Task = {
-        ...{ job, signal, key: this.#keyOf(job.id, 0), generation: 0, deaths: 0, damages: 0 },
+        ...{ job, signal, key: this.#keyOf(job.id, 0), generation: 0, deaths: 0, damages: 0, declined: undefined },
         ...{ looked: performance.now(), payload: undefined, isSettling: false, resolve, reject },
       };
       this.#tasks.set(job.id, task);
@@ -209,7 +213,9 @@ export class RedisRun implements RemoteRun {
       }
       task.payload ??= await pack(job.payload, this.#folder, `${job.id}.items`);
       const { module, name } = job.function;
-      const data: JobData = { run: this.id, job: job.id, module, name, payload: task.payload };
+      const avoid =
+        task.declined !== undefined && performance.now() - task.declined.since > DECLINED_TIME ? [] : job.avoid;
+      const data: JobData = { run: this.id, job: job.id, module, name, payload: task.payload, avoid: avoid ?? [] };
       const { key } = task;
       await this.#queue.add(name === '' ? 'job' : name, data, { jobId: key });
       // The job may have been given up while it was being added.
@@ -229,6 +235,15 @@ export class RedisRun implements RemoteRun {
     await this.#handOut(task);
   }
 
+  /** Hands a job out again that a worker left to others, after a pause that grows. */
+  async #handOutLater(task: Task): Promise<void> {
+    const { since, pause } = task.declined ?? { since: performance.now(), pause: 50 };
+    task.declined = { since, pause: Math.min(DECLINED_PAUSE, 2 * pause) };
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    task.isSettling = false;
+    if (this.#tasks.get(task.job.id) === task) await this.#handOutAgain(task);
+  }
+
   #hear(key: string, act: (task: Task) => Promise<void>): void {
     const [run, id] = key.split('/');
     const task = run === this.id ? this.#tasks.get(id ?? '') : undefined;
@@ -246,6 +261,7 @@ export class RedisRun implements RemoteRun {
     task.isSettling = true;
     try {
       const answer = checkJobAnswer(value);
+      if ('declined' in answer) return await this.#handOutLater(task);
       if ('error' in answer) throw readThrown(Uint8Array.from(Buffer.from(answer.error, 'base64')));
       const payload = await unpack(answer.payload, this.#folder);
       const { worker, started, ended } = answer;

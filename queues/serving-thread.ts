@@ -83,7 +83,9 @@ async function serve(): Promise<void> {
 async function work(job: Job, signal: AbortSignal, membership: Membership): Promise<JobAnswer> {
   const key = job.id!;
   try {
-    const { run, job: id, module, name, payload: parcel } = checkJobData(job.data);
+    const { run, job: id, module, name, payload: parcel, avoid = [] } = checkJobData(job.data);
+    if (avoid.includes(membership.id) && (await hasOthers(membership, avoid)))
+      return { worker: membership.id, declined: true };
     const folder = join(settings.folder, run);
     const payload = await unpack(parcel, folder);
     signal.throwIfAborted();
@@ -102,6 +104,11 @@ async function work(job: Job, signal: AbortSignal, membership: Membership): Prom
   } catch (error) {
     return { worker: membership.id, error: base64(await writeThrown(error)) };
   }
+}
+
+/** Whether there are workers on which the job has not failed. */
+async function hasOthers(membership: Membership, avoid: readonly string[]): Promise<boolean> {
+  return [...(await membership.members())].some(([id, { kind }]) => kind === 'worker' && !avoid.includes(id));
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');

@@ -40,6 +40,8 @@ export function remoteProgram<A, B>(
 interface Entry {
   readonly pieces: readonly [Uint8Array, Uint8Array];
   readonly id: string | undefined;
+  /** Workers on which the item failed before. */
+  readonly avoid: ReadonlySet<string>;
   resolve(answer: Answer): void;
   reject(error: unknown): void;
 }
@@ -57,6 +59,8 @@ class RemoteCalls {
   readonly #function: RemoteFunction;
   readonly #node: NodeRun;
   readonly #waiting: Entry[] = [];
+  /** By the index of an item, the workers on which it failed. */
+  readonly #failed: Map<number, Set<string>> = new Map();
   #run: Promise<RemoteRun> | undefined;
   #signal: AbortSignal | undefined;
   /** Number of jobs that are handed out. */
@@ -78,13 +82,16 @@ class RemoteCalls {
     const pieces = await writeItem(item, context);
     this.#follow(context.signal);
     context.signal.throwIfAborted();
+    const avoid = this.#failed.get(context.index) ?? new Set();
+    this.#failed.delete(context.index);
     const { outcome, news, result } = await new Promise<Answer>((resolve, reject) => {
-      this.#waiting.push({ pieces, id, resolve, reject });
+      this.#waiting.push({ pieces, id, avoid, resolve, reject });
       this.#handOutSoon();
     });
     const began = outcome.started - performance.timeOrigin;
     const marks = news.marks.map((mark) => ({ ...mark, time: began + mark.time }));
     context[RAN]({ worker: outcome.worker, start: began + news.start, end: began + news.end, marks });
+    if (news.failed) this.#failed.set(context.index, avoid.add(outcome.worker));
     return readResult(result, news.failed, () => this.#node.run.context());
   };
 
@@ -132,9 +139,12 @@ class RemoteCalls {
   #handOut(fewest: number): void {
     while (this.#jobs < this.#node.meta.lanes && this.#waiting.length >= fewest) {
       let count = 0;
+      // An item that failed travels alone, because other items failed on other workers.
+      const isAlone = ({ avoid }: Entry): boolean => avoid.size > 0;
       for (let bytes = 0; count < Math.min(this.admission.group, this.#waiting.length); count++) {
         bytes += this.#waiting[count]!.pieces[1].length;
-        if (count > 0 && bytes > MAX_GROUP_BYTES) break;
+        const [first, next] = [this.#waiting[0]!, this.#waiting[count]!];
+        if (count > 0 && (bytes > MAX_GROUP_BYTES || isAlone(first) || isAlone(next))) break;
       }
       void this.#do(this.#waiting.splice(0, count));
     }
@@ -161,7 +171,8 @@ class RemoteCalls {
     const run = await this.#run;
     const payload = await packed(entries.flatMap(({ pieces }) => pieces));
     const id = entries[0]!.id ?? `j${++this.#lastId}`;
-    const outcome = await run.submit({ id, function: this.#function, payload }, this.#signal!);
+    const avoid = [...entries[0]!.avoid];
+    const outcome = await run.submit({ id, function: this.#function, payload, avoid }, this.#signal!);
     const pieces = unpacked(outcome.payload);
     if (pieces.length !== 2 * entries.length) throw badBytes('a result is missing', outcome.payload.length);
     const news = entries.map((_, i) => readNews(pieces[2 * i]!));

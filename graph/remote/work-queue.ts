@@ -16,6 +16,8 @@ export interface RemoteJob {
   readonly function: RemoteFunction;
   /** The items in the wire form, which `doJob` reads. */
   readonly payload: Uint8Array;
+  /** Names of workers on which an item failed before. Others should do the job, if there are any. */
+  readonly avoid?: readonly string[] | undefined;
 }
 
 /** The results of a job. */

@@ -1,5 +1,5 @@
 // The functions that the workers of tests do.
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NodeContext } from '../../graph/index.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
@@ -22,6 +22,13 @@ export const swell = (length: number): Uint8Array => Uint8Array.from({ length },
 
 export const fail = (value: number): never => {
   throw new ArgumentError('test/bad', 'Bad.', { expected: 'good', got: value });
+};
+
+/** Fails in the process that is the first to try, however often. The file remembers it. */
+export const failHere = (file: string): string => {
+  if (!existsSync(file)) writeFileSync(file, `${process.pid}`);
+  if (readFileSync(file, 'utf8') === `${process.pid}`) throw new Error('Not here.');
+  return 'done elsewhere';
 };
 
 /** Ends the process, the first `times` times, which marks in a file count. */

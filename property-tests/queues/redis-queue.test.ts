@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { type ErrorPolicy, graph, type WorkQueue } from '../../graph/index.ts';
 import { cancelRun, listRuns, redisQueue } from '../../queues/index.ts';
@@ -85,6 +86,25 @@ describe.runIf(hasRedis)('a queue on Redis', () => {
     expect(await onQueue(again, functions.double, [4]).result).toEqual([8]);
     expect(worker.news.some(({ kind }) => kind === 'lost')).toBe(true);
     await again.close();
+  });
+
+  test('tries an item that failed on other workers, if there are any', async () => {
+    await using redis = await startRedis();
+    using folder = queueFolder();
+    using marks = queueFolder();
+    const settings = { url: redis.url, folder: folder.path };
+    await using first = startWorker(settings);
+    await first.ready;
+    const queue = await redisQueue(settings);
+    const alone = onQueue(queue, functions.failHere, [join(marks.path, 'alone')], { onError: { retry: 2 } }).result;
+    await expect(alone).rejects.toMatchObject({ attempts: 3, cause: { message: 'Not here.' } });
+    await using second = startWorker(settings);
+    await second.ready;
+    const files = range(8).map((i) => join(marks.path, `item-${i}`));
+    const { result } = onQueue(queue, functions.failHere, files, { onError: { retry: 1 } });
+    expect(await result).toEqual(files.map(() => 'done elsewhere'));
+    await queue.close();
+    expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
   });
 
   test('lists and cancels runs', async () => {
