@@ -1,5 +1,6 @@
 import { ZONAL_SPECS } from './arguments.ts';
 import { describe } from './command-line.ts';
+import { PASSWORD_HELP } from './queue-options.ts';
 
 /** The help text of `quadrille zonal --help`. */
 export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE… (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
@@ -35,6 +36,13 @@ Output:
   Without --id, a zone without an id is named by its index in the file, from 0. Names are strings in JSON. The name of a whole
   number has all its digits, as those of H3 and S2 cells.
   Rows of several rasters without --merge begin with the column raster. They are written raster by raster.
+
+On a queue:
+  With --queue or QUADRILLE_QUEUE, workers count (quadrille worker), on any machine that sees the same files under the same
+  paths. They have options --backend and --memory of their own. The outputs are those of one process. The id of the run is
+  printed first. If this process is killed, --resume RUN with the same options goes on; if it ends in any other way, nothing
+  is left on the queue or in the folder. A partition that fails is tried twice more, and then ends the run, or is left out
+  with a note (--on-error skip, exit code 0). ${PASSWORD_HELP}
 
 Example:
   quadrille zonal --zones counties.json --layer counties --raster ndvi.tif --bins 0:1:0.05 \\

@@ -40,6 +40,7 @@ const GUIDES = [
   'more-than-memory',
   'faults',
   'graphs',
+  'more-than-one-machine',
   'areas-of-pairs',
   'quadtrees',
   'large-rasters',
