@@ -26,3 +26,5 @@ async function load() {
 
 const { main } = await load();
 process.exitCode = await main(args, version);
+// Modules that a worker was given may keep the process alive: timers, connections, functions that were given up.
+if (args[0] === 'worker') setTimeout(() => process.exit(), 1000).unref();

@@ -38,7 +38,12 @@ export async function runWorker<C extends RunContext>(
   { log, signal }: Pick<Surroundings, 'log' | 'signal'>,
 ): Promise<void> {
   const { modules, close } = await parts.loadModules(options);
-  const { context, label } = await parts.openContext(options, signal);
+  const opened = await parts.openContext(options, signal).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+    return undefined;
+  });
+  if (opened === undefined) return;
+  const { context, label } = opened;
   const tally = workerTally(log);
   const loss = new AbortController();
   const watch = async (): Promise<void> => {

@@ -14,6 +14,8 @@ import { hasRedis, startRedis, type TestRedis } from '../support/redis-server.ts
 const BIN = await builtCommand();
 const MODULE = `
 import { setTimeout as delay } from 'node:timers/promises';
+// Keeps the process alive.
+setInterval(() => undefined, 1000);
 export const wait = (milliseconds, { signal }) => delay(milliseconds, milliseconds, { signal });
 `;
 

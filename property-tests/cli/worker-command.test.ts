@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
+import { testAdapter } from '../../backends/webgpu-node/index.ts';
 import { jsonLog } from '../../cli/json-log.ts';
 import { runWorker, type WorkerParts } from '../../cli/worker.ts';
 import { parseWorkerArguments } from '../../cli/worker-arguments.ts';
@@ -219,6 +220,22 @@ describe('a worker', () => {
     const running = runWorker(options, parts, { log: listening().log, signal: new AbortController().signal });
     await expect(running).rejects.toBe(lost);
     expect(context).toMatchObject({ isClosed: true, areModulesClosed: true });
+  });
+
+  test('that is told to end while it opens its device ends without an error', async () => {
+    const stop = new AbortController();
+    const { parts } = partsWith({}, () => Promise.reject(new Error('must not be called')));
+    const openContext = async (_: unknown, signal: AbortSignal): Promise<never> => {
+      stop.abort(new Error('stopped'));
+      throw signal.reason;
+    };
+    await runWorker(options, { ...parts, openContext }, { log: listening().log, signal: stop.signal });
+  });
+
+  test.runIf(testAdapter() === 'software')('on a GPU that the machine does not have is refused', async () => {
+    const { exitCode, stderr } = await shop.quadrille(['worker', ...PLACE, '--gpu', '7']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^quadrille: .*nvidia-smi.* Leave --gpu out/);
   });
 
   test('closes its context if the queue cannot be served', async () => {
