@@ -5,6 +5,11 @@ import type { RedisPackages } from './redis-packages.ts';
 
 /** How many milliseconds opening a connection waits for a server. */
 const SERVER_TIMEOUT = 5000;
+/**
+ * Milliseconds after which a connection on which no answer comes is made anew. Networks end some connections without a
+ * word. Longer than any command waits, which is 5 seconds for jobs and for events.
+ */
+const DEAD_AFTER = 12_000;
 
 /** A Redis URL without its password, for messages. */
 export function shownUrl(url: string): string {
@@ -35,7 +40,7 @@ export async function connect(
   let lastError: unknown;
   // By default, commands fail after 20 attempts to connect.
   const redis = new Redis(url, {
-    ...{ maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: timeout },
+    ...{ maxRetriesPerRequest: null, lazyConnect: true, connectTimeout: timeout, socketTimeout: DEAD_AFTER },
     ...(name === undefined ? {} : { connectionName: name }),
   });
   // Without a listener, ioredis writes every error to stderr.
@@ -65,10 +70,14 @@ async function reachable(redis: Redis): Promise<void> {
 }
 
 /** Rejects if a promise takes longer than a time in milliseconds. */
-async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T> {
+export async function within<T>(
+  milliseconds: number,
+  promise: Promise<T>,
+  lateError: () => Error = () => new Error(`No answer within ${milliseconds} ms.`),
+): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`No answer within ${milliseconds} ms.`)), milliseconds);
+    timer = setTimeout(() => reject(lateError()), milliseconds);
   });
   try {
     return await Promise.race([promise, late]);

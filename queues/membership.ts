@@ -6,6 +6,7 @@ import { GraphError } from '../primitives/errors.ts';
 import { connect } from './connection.ts';
 import { folderId } from './folder-id.ts';
 import { PACKAGE_VERSION } from './package-version.ts';
+import { isFull, memoryError } from './queue-errors.ts';
 import { type FullSettings, keysOf } from './queue-settings.ts';
 import type { RedisPackages } from './redis-packages.ts';
 
@@ -87,7 +88,7 @@ export class Membership {
       await member.#beat();
     } catch (error) {
       redis.disconnect();
-      throw error;
+      throw isFull(error) ? memoryError(0, error) : error;
     }
     redis.on('ready', () => {
       member.reconnectedAt = performance.now();
@@ -128,7 +129,7 @@ export class Membership {
     this.#isLeaving = true;
     clearTimeout(this.#timer);
     if (this.redis.status === 'ready') {
-      await this.#beating?.catch(() => undefined);
+      await soon(Promise.resolve(this.#beating));
       await soon(this.redis.hdel(this.#keys.members, this.id));
     }
     this.redis.disconnect();
@@ -206,8 +207,20 @@ export class Membership {
 
 /** Reads the members that gave a sign of life lately. */
 export async function readMembers(redis: Redis, key: string, now: number): Promise<ReadonlyMap<string, Member>> {
-  const all = Object.entries(await redis.hgetall(key)).map(([id, text]) => [id, JSON.parse(text) as Member] as const);
-  return new Map(all.filter(([, { seen }]) => now - seen < MEMBER_TIMEOUT));
+  const all = Object.entries(await redis.hgetall(key)).map(([id, text]) => [id, parsed<Member>(text)] as const);
+  return new Map(
+    all.filter((entry): entry is [string, Member] => entry[1] !== undefined && now - entry[1].seen < MEMBER_TIMEOUT),
+  );
+}
+
+/** Reads a record. What another program wrote there is as good as nothing. */
+export function parsed<T extends object>(text: string | null): T | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? 'null');
+    return typeof value === 'object' && value !== null ? (value as T) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Waits for a promise, but not for long, and not for its success. */

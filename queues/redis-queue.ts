@@ -1,15 +1,15 @@
 import { requireRemoteId } from '../graph/remote/remote-options.ts';
 import type { OpenRunOptions, WorkQueue } from '../graph/remote/work-queue.ts';
 import { requireArguments } from '../primitives/arguments.ts';
-import { GraphError } from '../primitives/errors.ts';
 import { aWhole, optional, someOptions } from '../primitives/kinds.ts';
 import { Membership } from './membership.ts';
+import { closedError, sameRunError } from './queue-errors.ts';
 import { fullSettings, type QueueSettings, SETTINGS } from './queue-settings.ts';
 import { loadRedisPackages } from './redis-packages.ts';
 import { RedisRun } from './redis-run.ts';
 
 export interface RedisQueueOptions extends QueueSettings {
-  /** Milliseconds for which runs wait for a server that is away or full, before they fail. Default 120,000. */
+  /** Milliseconds for which runs wait for a server that is away or full, or for a full disk, before they fail. Default 120,000. */
   readonly patience?: number | undefined;
 }
 
@@ -30,8 +30,9 @@ const DEFAULT_PATIENCE = 120_000;
  * `graph/remote-server`, `graph/remote-cluster`, `graph/remote-sentinel`, `graph/remote-redis-version`,
  * `graph/remote-eviction` for servers that do not fit; `graph/remote-folder`, `graph/remote-version` and
  * `graph/remote-lock` if other processes of the queue see another folder, or have another version of the package or
- * another time of locks. Runs fail with `graph/remote-lost` and `graph/remote-memory` if the server is away or full for
- * longer than `patience`.
+ * another time of locks. Runs fail with `graph/remote-lost`, `graph/remote-memory` and `graph/remote-disk` if the server is
+ * away or full, or the disk of the folder is full, for longer than `patience`; `openRun` fails with
+ * `graph/remote-same-run` if the program of the run that is to be taken over still uses it.
  *
  * @example
  * ```ts
@@ -57,13 +58,18 @@ export async function redisQueue(options: RedisQueueOptions): Promise<WorkQueue>
   return {
     name: `redis ${settings.queue}`,
     openRun: async ({ id, title }: OpenRunOptions = {}) => {
-      if (isClosed) {
-        throw new GraphError('graph/remote-closed', 'The queue is closed, and takes no more work.', {
-          remedy: 'Close it after all work is done.',
-        });
-      }
+      if (isClosed) throw closedError('queue');
       if (id !== undefined) requireRemoteId(id, 'a run');
-      const run = await RedisRun.open({ settings, patience, packages, membership, id, title });
+      if ([...runs].some((run) => run.id === id)) throw sameRunError(id!, 'this process');
+      const run = await RedisRun.open({ settings, patience, packages, membership, id, title }).catch(
+        (error: unknown) => {
+          throw isClosed ? closedError('queue') : error;
+        },
+      );
+      if (isClosed) {
+        await run.close();
+        throw closedError('queue');
+      }
       runs.add(run);
       run.onClosed = () => runs.delete(run);
       return run;

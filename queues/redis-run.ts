@@ -1,26 +1,40 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Job, Queue, QueueEvents } from 'bullmq';
 import { readThrown } from '../graph/remote/job-wire.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/remote/work-queue.ts';
-import { GraphError } from '../primitives/errors.ts';
-import { shownUrl } from './connection.ts';
+import { within } from './connection.ts';
 import { checkJobAnswer, type JobData } from './job-messages.ts';
-import { type Member, type Membership, soon } from './membership.ts';
+import { type Membership, parsed, soon } from './membership.ts';
+import {
+  cancelledError,
+  closedError,
+  deathsError,
+  isFull,
+  lostError,
+  memoryError,
+  sameIdError,
+  sameRunError,
+} from './queue-errors.ts';
 import { type FullSettings, keysOf, MAX_DEATHS } from './queue-settings.ts';
 import type { RedisPackages } from './redis-packages.ts';
-import { discardParcel, makeRunFolder, type Parcel, pack, removeRunFolder, unpack } from './results-folder.ts';
+import { discardParcel, makeRunFolder, NO_ROOM, type Parcel, pack, removeRunFolder, unpack } from './results-folder.ts';
 
 /** Milliseconds between two looks at the jobs in Redis. Between them, events tell what happens. */
 const LOOK = 1000;
+/** Milliseconds for which the connection of events waits for one. Longer waits would look like a dead connection. */
+const EVENT_WAIT = 5000;
 /** Milliseconds after which a look asks for a job that nothing was heard of. */
 const SILENCE = 2000;
 /** Milliseconds for which workers may connect again after the connection of this process was cut. */
 const RECONNECTION = 5000;
-/** How often a job is done anew because its files are damaged. */
+/** How often a job is done anew because its files, or what Redis has of it, are damaged. */
 const MAX_DAMAGES = 2;
 /** Longest pause before a job is added again that a worker left to others, and how long it is left to them, in ms. */
 const [DECLINED_PAUSE, DECLINED_TIME] = [2000, 30_000];
+/** How often removing a job is tried. */
+const MAX_REMOVALS = 5;
 /** Milliseconds that closing waits for the server. */
 const CLOSE_TIMEOUT = 5000;
 /**
@@ -58,10 +72,13 @@ interface Task {
   /** Its id in Redis, another one each time that it is taken from a worker. */
   key: string;
   generation: number;
-  deaths: number;
+  /** Workers that were gone before they had done the job. */
+  readonly lostTo: Set<string>;
   damages: number;
   /** Since when the job waits for other workers than those on which it failed, and the next pause in milliseconds. */
   declined: { readonly since: number; readonly pause: number } | undefined;
+  /** Since when there is no room for its files, by `performance.now()`. */
+  fullSince: number | undefined;
   looked: number;
   payload: Parcel | undefined;
   readonly signal: AbortSignal;
@@ -93,8 +110,13 @@ export class RedisRun implements RemoteRun {
   #failed = 0;
   #connected: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
-  /** What the run waits for, and since when. */
-  #waiting: { readonly what: 'away' | 'full'; readonly since: number } | undefined;
+  /**
+   * Milliseconds for which the server has not answered, and for which it has been full. They are counted and not
+   * measured: while this process is busy or stopped, nobody answers.
+   */
+  #silent = 0;
+  #full = 0;
+  #isLooking = false;
   #closing: Promise<void> | undefined;
   #ended: unknown;
 
@@ -112,40 +134,69 @@ export class RedisRun implements RemoteRun {
       defaultJobOptions: { attempts: 1, stackTraceLimit: 0 },
       skipMetasUpdate: true,
     });
-    this.#events = new QueueEvents(settings.queue, { connection: membership.redis });
+    this.#events = new QueueEvents(settings.queue, {
+      connection: membership.redis,
+      blockingTimeout: EVENT_WAIT,
+      autorun: false,
+    });
     this.#queue.on('error', () => undefined);
     this.#events.on('error', () => undefined);
     this.#events.on('completed', ({ jobId, returnvalue }) =>
       this.#hear(jobId, (task) => this.#settle(task, returnvalue)),
     );
-    this.#events.on('failed', ({ jobId }) => this.#hear(jobId, (task) => this.#fail(task)));
+    this.#events.on('failed', ({ jobId, failedReason }) => this.#hear(jobId, (task) => this.#fail(task, failedReason)));
   }
 
   static async open(options: RedisRunOptions): Promise<RedisRun> {
     const { settings, id = `r${randomBytes(5).toString('hex')}` } = options;
     const run = new RedisRun(options, id, await makeRunFolder(settings.folder, id));
-    await run.#queue.waitUntilReady();
-    await run.#events.waitUntilReady();
-    if (options.id !== undefined) await run.#takeOver();
-    await run.#report();
-    run.#plan();
-    return run;
+    try {
+      await within(options.patience, run.#begin(), () => lostError(settings.url, options.patience));
+      return run;
+    } catch (error) {
+      run.#closing = run.#disconnect();
+      await run.#closing;
+      // What another program left can be taken over later.
+      if (options.id === undefined) await removeRunFolder(run.#folder);
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<void> {
+    await this.#queue.waitUntilReady();
+    await this.#events.waitUntilReady();
+    if (this.#options.id !== undefined) await this.#takeOver();
+    await this.#report().catch((error: unknown) => {
+      // The looks wait for room.
+      if (!isFull(error)) throw error;
+    });
+    void this.#listen();
+    this.#plan();
+  }
+
+  /** Listens to events. Those that others write may be no events of BullMQ, and then it stops. */
+  async #listen(): Promise<void> {
+    while (this.#closing === undefined) {
+      await this.#events.run().catch(() => undefined);
+      await delay(LOOK);
+    }
   }
 
   async submit(job: RemoteJob, signal: AbortSignal): Promise<RemoteOutcome> {
-    if (this.#closing !== undefined) throw closedError();
+    if (this.#closing !== undefined) throw closedError('run');
     if (this.#ended !== undefined) throw this.#ended;
     signal.throwIfAborted();
-    if (this.#tasks.has(job.id)) throw sameId(job.id);
+    if (this.#tasks.has(job.id)) throw sameIdError(job.id);
     this.#follow(signal);
     this.#jobs++;
     return new Promise((resolve, reject) => {
       const task: Task = {
-        ...{ job, signal, key: this.#keyOf(job.id, 0), generation: 0, deaths: 0, damages: 0, declined: undefined },
-        ...{ looked: performance.now(), payload: undefined, isSettling: false, resolve, reject },
+        ...{ job, signal, key: this.#keyOf(job.id, 0), generation: 0, lostTo: new Set(), damages: 0 },
+        ...{ declined: undefined, fullSince: undefined, looked: performance.now(), payload: undefined },
+        ...{ isSettling: false, resolve, reject },
       };
       this.#tasks.set(job.id, task);
-      void this.#handOut(task);
+      this.#chore(this.#handOut(task));
     });
   }
 
@@ -171,19 +222,24 @@ export class RedisRun implements RemoteRun {
 
   async #close(): Promise<void> {
     clearTimeout(this.#timer);
-    for (const task of this.#tasks.values()) this.#drop(task, closedError());
+    for (const task of this.#tasks.values()) this.#drop(task, closedError('run'));
     const { membership } = this.#options;
     const cleaned = (async () => {
       for (const key of this.#left.values()) await this.#remove(key);
-      await Promise.all(this.#chores);
+      // Chores make chores.
+      while (this.#chores.size > 0) await Promise.all(this.#chores);
       await membership.redis.hdel(this.#keys.runs, this.id);
       await membership.redis.srem(this.#keys.cancelled, this.id);
     })();
     await soon(cleaned, CLOSE_TIMEOUT);
     await removeRunFolder(this.#folder);
+    await this.#disconnect();
+    this.onClosed();
+  }
+
+  async #disconnect(): Promise<void> {
     // Both wait without end for a server that is away.
     await soon(Promise.all([this.#events.close(), this.#queue.close()]));
-    this.onClosed();
   }
 
   /** A job id starts with a letter and holds the run's id, so it is new in Redis. */
@@ -193,8 +249,14 @@ export class RedisRun implements RemoteRun {
 
   /** Finds the jobs that a dead parent handed out. */
   async #takeOver(): Promise<void> {
-    const jobs = await this.#queue.getJobs(['waiting', 'active', 'completed', 'failed']);
-    for (const { id } of jobs) {
+    const { membership } = this.#options;
+    const record = parsed<RunRecord>(await membership.redis.hget(this.#keys.runs, this.id));
+    const connected = await membership.connected();
+    if (record !== undefined && connected.has(record.parent) && (await membership.members()).has(record.parent))
+      throw sameRunError(this.id, `process ${record.pid} on ${record.host}`);
+    for (const found of await this.#queue.getJobs(['waiting', 'active', 'completed', 'failed'])) {
+      // A job may be gone before it is read.
+      const id = found?.id;
       const [run, job] = id?.split('/') ?? [];
       if (run === this.id && job !== undefined) this.#left.set(job, id!);
     }
@@ -202,6 +264,7 @@ export class RedisRun implements RemoteRun {
 
   async #handOut(task: Task): Promise<void> {
     const { job } = task;
+    if (this.#tasks.get(job.id) !== task) return;
     const left = this.#left.get(job.id);
     try {
       if (left !== undefined) {
@@ -221,13 +284,15 @@ export class RedisRun implements RemoteRun {
       // The job may have been given up while it was being added.
       if (this.#tasks.get(job.id) !== task || task.key !== key) this.#chore(this.#remove(key));
     } catch (error) {
+      if (codeOf(error) === NO_ROOM) await this.#handOutWhenRoom(task, error);
       // The next look adds it again when there is memory.
-      if (!isFull(error)) this.#drop(task, error);
+      else if (!isFull(error)) this.#drop(task, error);
     }
   }
 
   /** Hands a job to another worker. */
   async #handOutAgain(task: Task): Promise<void> {
+    if (this.#tasks.get(task.job.id) !== task) return;
     const old = task.key;
     task.key = this.#keyOf(task.job.id, ++task.generation);
     task.looked = performance.now();
@@ -239,9 +304,22 @@ export class RedisRun implements RemoteRun {
   async #handOutLater(task: Task): Promise<void> {
     const { since, pause } = task.declined ?? { since: performance.now(), pause: 50 };
     task.declined = { since, pause: Math.min(DECLINED_PAUSE, 2 * pause) };
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    await this.#pause(task, pause);
+  }
+
+  /** Hands a job out again for whose files there was no room, after a pause. */
+  async #handOutWhenRoom(task: Task, error: unknown): Promise<void> {
+    task.fullSince ??= performance.now();
+    if (performance.now() - task.fullSince > this.#options.patience) this.#drop(task, error);
+    else await this.#pause(task, LOOK);
+  }
+
+  async #pause(task: Task, milliseconds: number): Promise<void> {
+    // Looks leave it alone.
+    task.isSettling = true;
+    await delay(milliseconds);
     task.isSettling = false;
-    if (this.#tasks.get(task.job.id) === task) await this.#handOutAgain(task);
+    await this.#handOutAgain(task);
   }
 
   #hear(key: string, act: (task: Task) => Promise<void>): void {
@@ -272,17 +350,26 @@ export class RedisRun implements RemoteRun {
       task.resolve({ payload, worker, started: clock(started), ended: clock(ended) });
       this.#chore(this.#tidy(task, answer.payload));
     } catch (error) {
-      const isDamaged = DAMAGES.includes((error as Partial<GraphError> | undefined)?.code ?? '');
-      if (!isDamaged || task.damages++ >= MAX_DAMAGES) return this.#drop(task, error);
-      // The file of the items may be the damaged one, so it is written again.
-      task.payload = undefined;
       task.isSettling = false;
-      await this.#handOutAgain(task);
+      if (codeOf(error) === NO_ROOM) await this.#handOutWhenRoom(task, error);
+      else if (DAMAGES.includes(codeOf(error))) await this.#repair(task, error);
+      else this.#drop(task, error);
     }
   }
 
-  async #fail(task: Task): Promise<void> {
-    this.#drop(task, deathsError(task.job));
+  /** Does a job anew of which something is damaged. */
+  async #repair(task: Task, error: unknown): Promise<void> {
+    if (task.damages++ >= MAX_DAMAGES) return this.#drop(task, error);
+    // The file of the items may be the damaged one, so it is written again.
+    task.payload = undefined;
+    await this.#handOutAgain(task);
+  }
+
+  /** Ends a job that BullMQ gave up. It does so after too many deaths, or if it cannot store the answer. */
+  async #fail(task: Task, reason: string | undefined): Promise<void> {
+    const error = deathsError(task.job.id, task.job.function);
+    if (reason === undefined || reason.includes('stalled')) this.#drop(task, error);
+    else await this.#repair(task, error);
   }
 
   /** Ends a job without a result. */
@@ -302,72 +389,90 @@ export class RedisRun implements RemoteRun {
 
   /**
    * Removes a job from Redis, even from the worker that has it: BullMQ refuses to remove a job with a lock. The worker
-   * finds out when it next extends the lock, and stops.
+   * finds out when it next extends the lock, and stops. Another worker may take the job in between, so it is tried again.
    */
   async #remove(key: string): Promise<void> {
     const { redis } = this.#options.membership;
     const path = this.#queue.toKey(key);
-    await redis.del(`${path}:lock`);
-    await this.#queue.remove(key);
+    for (let attempt = 0; attempt < MAX_REMOVALS; attempt++) {
+      await redis.del(`${path}:lock`);
+      if ((await this.#queue.remove(key)) === 1) return;
+    }
   }
 
   #plan(): void {
     if (this.#closing !== undefined) return;
-    this.#timer = setTimeout(() => void this.#lookAll().then(() => this.#plan()), LOOK);
+    this.#timer = setTimeout(() => {
+      this.#tick();
+      this.#plan();
+    }, LOOK);
+  }
+
+  /** Looks at the jobs, unless the last look still waits for the server. Ends the run if it waits for too long. */
+  #tick(): void {
+    const { patience, settings } = this.#options;
+    this.#silent += LOOK;
+    if (this.#silent > patience) this.#end(lostError(settings.url, patience));
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const done = (): void => {
+      this.#isLooking = false;
+    };
+    this.#chore(this.#lookAll().finally(done));
   }
 
   /** Looks at the jobs in Redis, because events may be missed, workers may die, and a server may lose jobs. */
   async #lookAll(): Promise<void> {
-    const { membership } = this.#options;
+    const { membership, patience } = this.#options;
     const { redis } = membership;
-    if (redis.status !== 'ready') return this.#waitFor('away');
     try {
       const [cancelled] = await Promise.all([redis.sismember(this.#keys.cancelled, this.id), this.#report()]);
-      this.#waiting = undefined;
+      this.#silent = 0;
+      this.#full = 0;
       if (cancelled === 1) return this.#end(cancelledError(this.id));
       if (this.#tasks.size === 0) return;
-      // A worker is dead if it was connected and is not any more.
+      // A worker is dead if it was connected and is not any more. Members are read later: a worker that ends leaves before
+      // its connection ends.
       const connected = await membership.connected();
       const lost = [...this.#connected].some((id) => !connected.has(id));
-      const members = lost ? await membership.members() : undefined;
       this.#connected = connected;
       const now = performance.now();
       const isSettled = now - membership.reconnectedAt > RECONNECTION;
       for (const task of [...this.#tasks.values()])
-        if (lost || now - task.looked >= SILENCE) await this.#look(task, members, isSettled ? connected : undefined);
+        if (lost || now - task.looked >= SILENCE) await this.#look(task, isSettled ? connected : undefined);
     } catch (error) {
-      if (isFull(error)) return this.#waitFor('full');
-      // A connection that was cut comes back, or the next look says that the server is away.
+      // A connection that was cut comes back.
+      if (!isFull(error)) return;
+      this.#silent = 0;
+      this.#full += LOOK;
+      if (this.#full > patience) this.#end(memoryError(patience, error));
     }
   }
 
-  async #look(task: Task, members?: ReadonlyMap<string, Member>, connected?: ReadonlySet<string>): Promise<void> {
+  async #look(task: Task, connected?: ReadonlySet<string>): Promise<void> {
     if (task.isSettling) return;
     const { key } = task;
     const job: Job | undefined = await this.#queue.getJob(key);
+    this.#silent = 0;
     if (task.key !== key || this.#tasks.get(task.job.id) !== task || task.isSettling) return;
     task.looked = performance.now();
     if (job === undefined) return this.#handOut(task);
-    if (job.finishedOn !== undefined) return job.failedReason ? this.#fail(task) : this.#settle(task, job.returnvalue);
+    if (job.finishedOn !== undefined)
+      return job.failedReason ? this.#fail(task, job.failedReason) : this.#settle(task, job.returnvalue);
     const worker = job.processedBy;
     if (worker === undefined || connected === undefined || connected.has(worker)) return;
-    // The worker's connection has ended. One that said goodbye is no member any more, and gave its jobs back.
-    if (members?.has(worker) !== false && ++task.deaths + job.stalledCounter >= MAX_DEATHS) return this.#fail(task);
+    // The worker's connection has ended. One that said goodbye is no member any more, and gave its jobs back. One that
+    // comes back has not died.
+    if ((await this.#options.membership.members()).has(worker)) task.lostTo.add(worker);
+    const deaths = [...task.lostTo].filter((id) => !connected.has(id)).length;
+    if (task.key !== key) return;
+    if (deaths + job.stalledCounter >= MAX_DEATHS) return this.#fail(task, undefined);
     await this.#handOutAgain(task);
-  }
-
-  /** Ends the run if the server stays away, or full, for too long. */
-  #waitFor(what: 'away' | 'full'): void {
-    const now = performance.now();
-    this.#waiting = this.#waiting?.what === what ? this.#waiting : { what, since: now };
-    const { patience, settings } = this.#options;
-    if (now - this.#waiting.since > patience)
-      this.#end(what === 'away' ? lostError(settings, patience) : memoryError(patience));
   }
 
   /** Rejects all jobs, those that come later, too. */
   #end(error: unknown): void {
-    this.#ended = error;
+    this.#ended ??= error;
     for (const task of [...this.#tasks.values()]) this.#drop(task, error);
   }
 
@@ -378,51 +483,22 @@ export class RedisRun implements RemoteRun {
       ...{ started: this.#started, seen: membership.now() },
       ...{ jobs: this.#jobs, done: this.#done, failed: this.#failed },
     };
-    await membership.redis.hset(this.#keys.runs, this.id, JSON.stringify(record));
+    await Promise.all([
+      membership.redis.hset(this.#keys.runs, this.id, JSON.stringify(record)),
+      // Other settings of BullMQ are not stored. The server may have lost this one.
+      membership.redis.hset(this.#queue.toKey('meta'), 'opts.maxLenEvents', KEPT_EVENTS),
+    ]);
   }
 }
 
 /** Errors that a damaged or missing file or message causes. Doing the job again may help. */
-const DAMAGES: readonly string[] = ['graph/remote-file', 'graph/remote-parcel', 'graph/remote-message'];
+const DAMAGES: readonly string[] = [
+  'graph/remote-file',
+  'graph/remote-parcel',
+  'graph/remote-message',
+  'graph/remote-bytes',
+];
 
-/** Whether Redis refused a command because its memory is full. */
-function isFull(error: unknown): boolean {
-  return error instanceof Error && /\bOOM\b/.test(error.message);
-}
-
-function closedError(): GraphError {
-  return new GraphError('graph/remote-closed', 'The run is closed, and takes no more work.', {
-    remedy: 'Close it after all work is done.',
-  });
-}
-
-function sameId(id: string): GraphError {
-  return new GraphError('graph/remote-same-id', 'Two jobs of a run have the same id.', {
-    got: id,
-    remedy: 'Give each item another id.',
-  });
-}
-
-function deathsError({ id, function: { module, name } }: RemoteJob): GraphError {
-  return new GraphError('graph/remote-deaths', `The workers that did job ${id} died, ${MAX_DEATHS} times.`, {
-    remedy: `Look for what ends the process in the logs of the workers: memory, say. Leave the item out, or mend ${name} of ${module}.`,
-  });
-}
-
-function cancelledError(run: string): GraphError {
-  return new GraphError('graph/remote-cancelled', `The run ${run} was cancelled.`, {});
-}
-
-function lostError({ url }: FullSettings, milliseconds: number): GraphError {
-  return new GraphError('graph/remote-lost', `The Redis server ${shownUrl(url)} has been away for too long.`, {
-    expected: `an answer within ${milliseconds / 1000} s`,
-    remedy: 'Start the server again.',
-  });
-}
-
-function memoryError(milliseconds: number): GraphError {
-  return new GraphError('graph/remote-memory', 'The memory of the Redis server has been full for too long.', {
-    expected: `room within ${milliseconds / 1000} s`,
-    remedy: 'Raise maxmemory, or remove what others keep there.',
-  });
+function codeOf(error: unknown): string {
+  return (error as { readonly code?: string } | undefined | null)?.code ?? '';
 }

@@ -6,6 +6,9 @@ import { GraphError } from '../primitives/errors.ts';
 /** Payloads of up to this many bytes travel in Redis. Larger ones are files in the folder of the run. */
 const MAX_INLINE = 65536;
 
+/** The code of the error for a full disk. */
+export const NO_ROOM = 'graph/remote-disk';
+
 /** Where the bytes of a payload are: here as Base64, or in a file that is named by their hash. */
 export type Parcel =
   | { readonly inline: string }
@@ -36,12 +39,16 @@ export async function removeRunFolder(path: string): Promise<void> {
   await rm(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
+/** What the system says if a disk, a quota, or what a process may write is full. */
+const FULL: readonly string[] = ['ENOSPC', 'EDQUOT', 'EFBIG'];
+
 /**
  * Stores bytes: small ones in the parcel itself, others in a file of the run's folder, whose name begins with `name` and
  * ends with the hash of the bytes. The file appears complete or not at all, and is on disk before its parcel is known.
  * Two writers of the same bytes under the same name make the same file.
  *
- * @throws `GraphError` `graph/remote-write` if the file cannot be written.
+ * @throws `GraphError` `graph/remote-disk` if the disk is full, `graph/remote-write` if the file cannot be written for
+ * another reason.
  */
 export async function pack(bytes: Uint8Array, runFolder: string, name: string): Promise<Parcel> {
   if (bytes.length <= MAX_INLINE) return { inline: Buffer.from(bytes).toString('base64') };
@@ -60,10 +67,14 @@ export async function pack(bytes: Uint8Array, runFolder: string, name: string): 
     await rename(temporary, path);
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
+    const details = { place: { file: path }, cause };
+    if (FULL.includes((cause as NodeJS.ErrnoException).code ?? '')) {
+      const remedy = 'Make room in the folder of the queue.';
+      throw new GraphError(NO_ROOM, 'There is no room for a payload between processes.', { remedy, ...details });
+    }
     throw new GraphError('graph/remote-write', 'A payload between processes cannot be written.', {
-      remedy: 'Make room in the folder of the queue, and check that it is the same for all processes.',
-      place: { file: path },
-      cause,
+      remedy: 'Check that all processes see the folder of the queue and may write to it.',
+      ...details,
     });
   }
   return { file, hash, length: bytes.length };

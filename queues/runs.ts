@@ -5,7 +5,7 @@ import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
 import { aText, optional, someOptions } from '../primitives/kinds.ts';
 import { connect } from './connection.ts';
-import { type Member, readMembers } from './membership.ts';
+import { type Member, parsed, readMembers } from './membership.ts';
 import { keysOf, type QueueSettings, queueName } from './queue-settings.ts';
 import { loadRedisPackages, type RedisPackages } from './redis-packages.ts';
 import type { RunRecord } from './redis-run.ts';
@@ -66,12 +66,12 @@ export async function listRuns(place: QueuePlace): Promise<QueueStatus> {
   return connected(place, async (redis) => {
     const now = await timeOf(redis);
     const members = await readMembers(redis, membersKey, now);
-    const records = Object.entries(await redis.hgetall(key)).map(([id, text]) => [id, JSON.parse(text)] as const);
-    const runs = records.map(([id, { parent, seen: _, ...rest }]: readonly [string, RunRecord]) => ({
-      id,
-      ...rest,
-      isAlive: members.has(parent),
-    }));
+    const runs = Object.entries(await redis.hgetall(key)).flatMap(([id, text]) => {
+      const record = parsed<RunRecord>(text);
+      if (record === undefined) return [];
+      const { parent, seen: _, ...rest } = record;
+      return [{ id, ...rest, isAlive: members.has(parent) }];
+    });
     return { runs: runs.sort((a, b) => a.started - b.started), workers: workersOf(members) };
   });
 }
@@ -119,7 +119,7 @@ export async function cancelRun(
       });
     }
     const members = await readMembers(redis, keys.members, await timeOf(redis));
-    if (members.has((JSON.parse(text) as RunRecord).parent)) {
+    if (members.has(parsed<RunRecord>(text)?.parent ?? '')) {
       await redis.sadd(keys.cancelled, id);
       return;
     }

@@ -75,7 +75,7 @@ export async function serveQueue(options: ServeQueueOptions): Promise<void> {
       post({ kind: 'done', key, payload, started, ended }, [payload.buffer as ArrayBuffer]);
       tell({ kind: 'ended', run, job: job.id, milliseconds: ended - started });
     } catch (error) {
-      post({ kind: 'failed', key, error: await writeThrown(error) });
+      post({ kind: 'failed', key, error: await writeThrown(error), isAborted: abort.signal.aborted });
       tell(abort.signal.aborted ? { kind: 'lost', run, job: job.id } : { kind: 'failed', run, job: job.id, error });
     } finally {
       aborts.delete(key);

@@ -41,7 +41,8 @@ export type ToThread =
       readonly started: number;
       readonly ended: number;
     }
-  | { readonly kind: 'failed'; readonly key: string; readonly error: Uint8Array }
+  /** The job failed as a whole, perhaps because it was to stop. */
+  | { readonly kind: 'failed'; readonly key: string; readonly error: Uint8Array; readonly isAborted: boolean }
   /** Finish the jobs in progress, then stop. */
   | { readonly kind: 'stop' }
   /** Give the jobs in progress back, and stop. */

@@ -4,20 +4,28 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Job, Worker } from 'bullmq';
 import { writeThrown } from '../graph/remote/job-wire.ts';
+import type { RemoteJob } from '../graph/remote/work-queue.ts';
 import { checkJobData, type JobAnswer } from './job-messages.ts';
 import { Membership, soon } from './membership.ts';
 import { MAX_DEATHS } from './queue-settings.ts';
-import { loadRedisPackages } from './redis-packages.ts';
+import { loadRedisPackages, type RedisPackages } from './redis-packages.ts';
 import { pack, unpack } from './results-folder.ts';
 import type { FromThread, ServingSetup, ToThread } from './serving-messages.ts';
 
-type Answer = Extract<ToThread, { readonly key: string }>;
+type Answer = Extract<ToThread, { readonly key: string }> | { readonly kind: 'given back' };
 
 const port = parentPort!;
 const { settings, lanes, label } = workerData as ServingSetup;
-/** Jobs that the main thread works on. */
-const pending = new Map<string, (answer: Answer) => void>();
+/**
+ * Jobs that the main thread works on, by their id. If a job is lost and comes again while its function is still at work,
+ * it waits for this function.
+ */
+const pending = new Map<string, { readonly answer: Promise<Answer>; readonly resolve: (answer: Answer) => void }>();
+/** Jobs until their answers can be stored. */
+const active = new Set<Promise<unknown>>();
 let done = 0;
+/** Milliseconds that closing waits for the server when all jobs are answered. */
+const CLOSE_TIMEOUT = 3000;
 
 function post(message: FromThread, transfer: readonly ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
@@ -34,7 +42,7 @@ async function serve(): Promise<void> {
   const membership = await Membership.join(settings, packages, () => ({ kind: 'worker', lanes, done, label }));
   const worker: Worker = new packages.bullmq.Worker(
     settings.queue,
-    (job, _token, signal) => work(job, signal!, membership),
+    (job, token, signal) => work(job, { token, signal: signal!, membership, bullmq: packages.bullmq }),
     {
       connection: membership.redis,
       // Jobs remember who has them, and the id is that of the connection.
@@ -53,9 +61,13 @@ async function serve(): Promise<void> {
   worker.on('lockRenewalFailed', (keys) => {
     for (const key of keys) worker.cancelJob(key);
   });
+  let closing: Promise<void> | undefined;
   const stop = async (isForced: boolean): Promise<void> => {
-    // Without force, closing waits for the jobs in progress, and for a server that is away.
-    await (isForced ? soon(worker.close(true)) : worker.close());
+    closing ??= worker.close();
+    if (isForced) for (const { resolve } of pending.values()) resolve({ kind: 'given back' });
+    // Closing waits for the jobs in progress, but also for a server that is away.
+    while (active.size > 0) await Promise.race([closing, Promise.all(active)]);
+    await soon(closing, CLOSE_TIMEOUT);
     await membership.leave();
     post({ kind: 'stopped' });
     port.close();
@@ -67,21 +79,44 @@ async function serve(): Promise<void> {
         void stop(true);
       });
   };
-  membership.redis.on('close', () => post({ kind: 'away' }));
-  membership.redis.on('ready', () => post({ kind: 'back' }));
+  let isAway = false;
+  const tell = (kind: 'away' | 'back'): void => {
+    if (isAway === (kind === 'away')) return;
+    isAway = kind === 'away';
+    post({ kind });
+  };
+  membership.redis.on('close', () => tell('away'));
+  membership.redis.on('ready', () => tell('back'));
   port.on('message', (message: ToThread) => {
     if (message.kind === 'stop') void stop(false);
     else if (message.kind === 'stop now') void stop(true);
-    else pending.get(message.key)?.(message);
+    else pending.get(message.key)?.resolve(message);
   });
   await worker.waitUntilReady();
   void worker.run();
   post({ kind: 'ready', name: membership.id });
 }
 
-/** Has the main thread do a job. */
-async function work(job: Job, signal: AbortSignal, membership: Membership): Promise<JobAnswer> {
-  const key = job.id!;
+interface Surroundings {
+  readonly token: string | undefined;
+  /** Is aborted when the job was lost. */
+  readonly signal: AbortSignal;
+  readonly membership: Membership;
+  readonly bullmq: RedisPackages['bullmq'];
+}
+
+/** Does a job. One without an answer waits for another worker, if it was not lost anyway. */
+async function work(job: Job, surroundings: Surroundings): Promise<JobAnswer> {
+  const working = answerTo(job, surroundings);
+  active.add(working);
+  const answer = await working.finally(() => active.delete(working));
+  if (answer !== undefined) return answer;
+  await job.moveToWait(surroundings.token).catch(() => undefined);
+  throw new surroundings.bullmq.WaitingError();
+}
+
+async function answerTo(job: Job, { signal, membership }: Surroundings): Promise<JobAnswer | undefined> {
+  const worker = membership.id;
   try {
     const { run, job: id, module, name, payload: parcel, avoid = [] } = checkJobData(job.data);
     if (avoid.includes(membership.id) && (await hasOthers(membership, avoid)))
@@ -89,26 +124,37 @@ async function work(job: Job, signal: AbortSignal, membership: Membership): Prom
     const folder = join(settings.folder, run);
     const payload = await unpack(parcel, folder);
     signal.throwIfAborted();
-    const answer = await new Promise<Answer>((resolve) => {
-      pending.set(key, resolve);
-      signal.addEventListener('abort', () => post({ kind: 'cancel', key }), { once: true });
-      post({ kind: 'work', key, run, job: { id, function: { module, name }, payload } }, [
-        payload.buffer as ArrayBuffer,
-      ]);
-    });
-    pending.delete(key);
-    done++;
-    if (answer.kind === 'failed') return { worker: membership.id, error: base64(answer.error) };
+    const key = job.id!;
+    signal.addEventListener('abort', () => post({ kind: 'cancel', key }), { once: true });
+    const remote: RemoteJob = { id, function: { module, name }, payload };
+    const answer = await (pending.get(key)?.answer ?? begin(key, run, remote));
+    if (answer.kind === 'given back') return undefined;
+    if (answer.kind === 'failed') return answer.isAborted ? undefined : { worker, error: base64(answer.error) };
     const [started, ended] = [membership.toServerClock(answer.started), membership.toServerClock(answer.ended)];
-    return { worker: membership.id, started, ended, payload: await pack(answer.payload, folder, `${id}.results`) };
+    return { worker, started, ended, payload: await pack(answer.payload, folder, `${id}.results`) };
   } catch (error) {
-    return { worker: membership.id, error: base64(await writeThrown(error)) };
+    return signal.aborted ? undefined : { worker, error: base64(await writeThrown(error)) };
   }
 }
 
 /** Whether there are workers on which the job has not failed. */
 async function hasOthers(membership: Membership, avoid: readonly string[]): Promise<boolean> {
   return [...(await membership.members())].some(([id, { kind }]) => kind === 'worker' && !avoid.includes(id));
+}
+
+/** Has the main thread begin a job. */
+function begin(key: string, run: string, job: RemoteJob): Promise<Answer> {
+  let resolve: (answer: Answer) => void = () => {};
+  const answer = new Promise<Answer>((resolveAnswer) => {
+    resolve = (found) => {
+      pending.delete(key);
+      done++;
+      resolveAnswer(found);
+    };
+  });
+  pending.set(key, { answer, resolve });
+  post({ kind: 'work', key, run, job }, [job.payload.buffer as ArrayBuffer]);
+  return answer;
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');

@@ -3,7 +3,7 @@ import { checkFacts, factsOf } from '../../queues/check-server.ts';
 import { connect, shownUrl } from '../../queues/connection.ts';
 import { loadRedisPackages } from '../../queues/redis-packages.ts';
 import { test } from '../law-test.ts';
-import { freePort, hasRedis, startRedis } from '../support/redis-server.ts';
+import { describeWithRedis, freePort, startRedis } from '../support/redis-server.ts';
 
 const packages = await loadRedisPackages();
 
@@ -44,7 +44,7 @@ test('facts of a server decide', () => {
   expect(refusal('redis_version:10.0.0')).toBeUndefined();
 });
 
-describe.runIf(hasRedis)('a real server', () => {
+describeWithRedis('a real server', () => {
   test('is connected', async () => {
     await using server = await startRedis();
     const redis = await connect(server.url, packages);

@@ -43,3 +43,37 @@ export const die = ({ file, times }: { file: string; times: number }): string =>
 
 export const forever = (_: unknown, { signal }: NodeContext<unknown>): Promise<never> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+
+/** Work that takes some time. */
+export interface Chore {
+  readonly value: number;
+  readonly milliseconds: number;
+  readonly data: Uint8Array;
+  /** Length of the result. */
+  readonly length: number;
+}
+
+/** Takes some time, and returns bytes that depend on all of the item. */
+export const chore = async ({ value, milliseconds, data, length }: Chore): Promise<Uint8Array> => {
+  await delay(milliseconds);
+  const sum = data.reduce((total, byte) => total + byte, value);
+  return Uint8Array.from({ length }, (_, i) => (sum + i) % 251);
+};
+
+/** Never ends the first `times` times, which marks in a file count, whatever its signal says. */
+export const hang = async ({ file, times }: { file: string; times: number }): Promise<string> => {
+  for (let time = 1; time <= times; time++) {
+    if (existsSync(`${file}-${time}`)) continue;
+    writeFileSync(`${file}-${time}`, '');
+    await new Promise(() => undefined);
+  }
+  return 'done';
+};
+
+/** Throws what no function should throw. */
+export const blurt = (what: 'nothing' | 'text' | 'number' | 'nothing, later'): never | Promise<never> => {
+  if (what === 'nothing, later') return Promise.reject(undefined);
+  throw { nothing: undefined, text: 'a text', number: 7 }[what];
+};
+
+export const failOdd = (value: number): number => (value % 2 === 0 ? value : fail(value));

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { describe, expect } from 'vitest';
+import { expect } from 'vitest';
 import { type ErrorPolicy, graph, type WorkQueue } from '../../graph/index.ts';
 import { cancelRun, listRuns, redisQueue } from '../../queues/index.ts';
 import { test } from '../law-test.ts';
-import { hasRedis, startRedis } from '../support/redis-server.ts';
+import { describeWithRedis, startRedis } from '../support/redis-server.ts';
 import * as functions from './queue-functions.ts';
 import { leftInRedis, queueFolder, startWorker } from './queue-processes.ts';
 
@@ -24,7 +24,7 @@ const onQueue = <A, B>(
 };
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
-describe.runIf(hasRedis)('a queue on Redis', () => {
+describeWithRedis('a queue on Redis', () => {
   test('gives what one process gives, and leaves nothing', async () => {
     await using redis = await startRedis();
     using folder = queueFolder();

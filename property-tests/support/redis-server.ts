@@ -5,16 +5,44 @@ import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { test } from '../law-test.ts';
 
 /** Whether the program `redis-server` is installed here. One line says so where it is not. */
 export const hasRedis: boolean = spawnSync('redis-server', ['--version']).status === 0;
 if (!hasRedis) console.info('Tests of queues on Redis do not run: redis-server is not installed.');
+
+/** Declares tests that need `redis-server`. Skipped tests fail a run, so one that passes stands in for them. */
+export function describeWithRedis(name: string, body: () => void): void {
+  if (hasRedis) describe(name, body);
+  else test(`${name} is not tested, because redis-server is not installed`, () => undefined);
+}
+
+/** Declares tests that share a Redis server, which `body` is given as a function, for it starts before the first test. */
+export function describeOnRedis(
+  name: string,
+  { concurrent = false, settings = [] }: { readonly concurrent?: boolean; readonly settings?: readonly string[] },
+  body: (redis: () => TestRedis) => void,
+): void {
+  describeWithRedis(name, () => {
+    let server: TestRedis | undefined;
+    beforeAll(async () => {
+      server = await startRedis(...settings);
+    });
+    afterAll(() => server?.[Symbol.asyncDispose]());
+    describe('', { concurrent }, () => body(() => server!));
+  });
+}
 
 /** A Redis server of a test, with files and a port of its own. */
 export interface TestRedis {
   readonly url: string;
   /** Ends the server as `kill -9` does. */
   kill(): Promise<void>;
+  /** Stops the process, so that connections stay and nothing answers. */
+  stop(): void;
+  /** Lets a stopped process go on. */
+  resume(): void;
   /** Starts it again, on the same port and with what it had on disk. */
   start(): Promise<void>;
   /** Ends the server and removes its files. */
@@ -53,6 +81,8 @@ export async function startRedis(...settings: readonly string[]): Promise<TestRe
     url: `redis://127.0.0.1:${port}`,
     kill,
     start,
+    stop: () => void server?.kill('SIGSTOP'),
+    resume: () => void server?.kill('SIGCONT'),
     async [Symbol.asyncDispose]() {
       await kill();
       rmSync(folder, { recursive: true, force: true });

@@ -1,0 +1,58 @@
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { describeOnRedis } from '../support/redis-server.ts';
+import { onQueue, type Random, someChores, testFault } from './faults.ts';
+import * as functions from './queue-functions.ts';
+
+/** Chores of which all need files both ways. */
+const largeChores = (random: Random, count: number) =>
+  someChores(random, count, 60).map((each) => ({ ...each, data: new Uint8Array(70_000).fill(1), length: 70_000 }));
+
+/** Damages the files of runs as they appear, until it is stopped. Returns how many it damaged. */
+function damageFiles(folder: string, random: Random, times: number): () => number {
+  const damaged = new Map<string, number>();
+  const timer = setInterval(() => {
+    for (const name of readdirSync(folder, { recursive: true }) as string[]) {
+      const [, job] = /[/\\]([\w-]+)\.(?:items|results)\.[0-9a-f]{64}$/.exec(name) ?? [];
+      if (job === undefined || (damaged.get(job) ?? 0) >= times || random.between(0, 3) === 0) continue;
+      damaged.set(job, (damaged.get(job) ?? 0) + 1);
+      const path = join(folder, name);
+      try {
+        [() => truncateSync(path, 100), () => rmSync(path), () => writeFileSync(path, 'other')][
+          random.between(0, 3)
+        ]!();
+      } catch {
+        // It is gone already.
+      }
+    }
+  }, 1);
+  return () => {
+    clearInterval(timer);
+    return damaged.size;
+  };
+}
+
+describeOnRedis('files between processes', { concurrent: true }, (redis) => {
+  testFault('that are damaged are made again', redis, async (place, random) => {
+    for (let i = 0; i < 2; i++) await place.worker();
+    const queue = await place.queue();
+    const stop = damageFiles(place.settings.folder, random, 1);
+    await place.do(queue, largeChores(random, 30));
+    expect(stop()).toBeGreaterThan(10);
+    await queue.close();
+  });
+
+  testFault('that are always damaged end the run, and are named', redis, async (place, random) => {
+    await place.worker();
+    const queue = await place.queue();
+    const run = onQueue(queue, functions.chore, largeChores(random, 2));
+    const stop = damageFiles(place.settings.folder, random, Number.POSITIVE_INFINITY);
+    const error = await run.catch((thrown: unknown) => thrown);
+    stop();
+    expect(error).toMatchObject({
+      cause: { code: 'graph/remote-file', place: { file: expect.stringContaining(place.settings.folder) } },
+    });
+    await queue.close();
+  });
+});

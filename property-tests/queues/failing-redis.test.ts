@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { describeOnRedis } from '../support/redis-server.ts';
+import { began, onQueue, someChores, testFault, until } from './faults.ts';
+import * as functions from './queue-functions.ts';
+
+describeOnRedis('a Redis server that keeps what it has on disk', {}, (redis) => {
+  testFault('dies and starts again', redis, async (place, random) => {
+    const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
+    const queue = await place.queue();
+    const run = place.do(queue, someChores(random, 40));
+    await until(() => began(...workers) > 0, 'a job began');
+    await delay(random.between(0, 500));
+    await place.redis.kill();
+    await delay(random.between(0, 1500));
+    await place.redis.start();
+    await run;
+    await queue.close();
+  });
+
+  testFault('has no memory left, for a while', redis, async (place, random) => {
+    const { client } = place;
+    await place.worker({ lanes: 2 });
+    const queue = await place.queue();
+    const run = place.do(queue, someChores(random, 60));
+    await delay(random.between(0, 400));
+    await client.config('SET', 'maxmemory', '1');
+    await delay(random.between(500, 2500));
+    await client.config('SET', 'maxmemory', '0');
+    await run;
+    await queue.close();
+  });
+
+  testFault('has no memory left, for longer than patience lasts', redis, async (place, random) => {
+    const { client } = place;
+    await place.worker();
+    const queue = await place.queue({ patience: 1500 });
+    const run = onQueue(queue, functions.chore, someChores(random, 60, 400));
+    await delay(random.between(0, 400));
+    await client.config('SET', 'maxmemory', '1');
+    await expect(run).rejects.toMatchObject({ cause: { code: 'graph/remote-memory' } });
+    await expect(place.queue()).rejects.toMatchObject({ code: 'graph/remote-memory' });
+    await client.config('SET', 'maxmemory', '0');
+    await queue.close();
+  });
+
+  testFault('stays away', redis, async (place, random) => {
+    // One worker has nothing to do, the other has a job that it cannot finish.
+    const idle = await place.worker({ queue: 'idle' });
+    const busy = await place.worker({ grace: 1000 });
+    const queue = await place.queue({ patience: 1500 });
+    const runs = [onQueue(queue, functions.forever, [1]), onQueue(queue, functions.double, [1])];
+    const patient = await place.queue();
+    const patientRun = onQueue(patient, functions.forever, [1]);
+    await until(() => began(busy) > 0, 'a job began');
+    await delay(random.between(0, 200));
+    // What has died answers nothing; what hangs keeps its connections.
+    const hangs = random.between(0, 2) === 0;
+    if (hangs) place.redis.stop();
+    else await place.redis.kill();
+    for (const run of runs) await expect(run).rejects.toMatchObject({ cause: { code: 'graph/remote-lost' } });
+    const before = performance.now();
+    for (const worker of [idle, busy]) worker.process.kill('SIGTERM');
+    await Promise.all([queue.close(), patient.close(), idle.ended, busy.ended]);
+    await expect(patientRun).rejects.toMatchObject({ cause: { code: 'graph/remote-closed' } });
+    expect(performance.now() - before).toBeLessThan(15_000);
+    expect([await idle.ended, await busy.ended]).toEqual([0, 0]);
+    if (hangs) place.redis.resume();
+    else await place.redis.start();
+    // Nobody could tell the server, so what it had on disk is there.
+    const { client } = place;
+    await client.flushall();
+  });
+});
+
+const nothingKept = { settings: ['--appendonly', 'no'] };
+describeOnRedis('a Redis server that keeps nothing', nothingKept, (redis) => {
+  testFault('dies and starts again', redis, async (place, random) => {
+    const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
+    const queue = await place.queue();
+    const run = place.do(queue, someChores(random, 60));
+    await until(() => began(...workers) > 0, 'a job began');
+    await delay(random.between(0, 500));
+    await place.redis.kill();
+    await delay(random.between(0, 1500));
+    await place.redis.start();
+    await run;
+    await queue.close();
+  });
+});

@@ -1,0 +1,163 @@
+// What the tests of faults share: a place with a Redis server, a folder and worker processes, and runs on it.
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import { type ErrorPolicy, graph, type WorkQueue } from '../../graph/index.ts';
+import { type QueueSettings, type RedisQueueOptions, redisQueue } from '../../queues/index.ts';
+import { costlyCaseCount } from '../cases.ts';
+import { test } from '../law-test.ts';
+import type { TestRedis } from '../support/redis-server.ts';
+import { type Chore, chore } from './queue-functions.ts';
+import { leftInRedis, queueFolder, startWorker, type WorkerProcess } from './queue-processes.ts';
+
+/** Milliseconds of a lock in tests of faults. The shortest that there is. */
+export const LOCK = 1000;
+
+/** Random whole numbers, the same for the same seed. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed;
+  }
+
+  /** A number from `low` up to, but not including, `high`. */
+  between(low: number, high: number): number {
+    this.#state = (Math.imul(this.#state, 1664525) + 1013904223) >>> 0;
+    return low + Math.floor((this.#state / 2 ** 32) * (high - low));
+  }
+}
+
+/** Items of `chore` that take between 10 ms and `most` ms each. Some need files on the way there, on the way back, or both. */
+export function someChores(random: Random, count: number, most = 150): readonly Chore[] {
+  return Array.from({ length: count }, (_, value) => ({
+    value,
+    milliseconds: random.between(10, most),
+    data: new Uint8Array(random.between(0, 3) === 0 ? random.between(66_000, 200_000) : 9).fill(value),
+    length: random.between(0, 3) === 0 ? random.between(66_000, 200_000) : random.between(0, 9),
+  }));
+}
+
+/** What one process gives for chores. */
+export const choresAlone = (chores: readonly Chore[]): Promise<Uint8Array[]> =>
+  Promise.all(chores.map((each) => chore({ ...each, milliseconds: 0 })));
+
+export interface RunSettings {
+  readonly lanes?: number;
+  readonly onError?: ErrorPolicy;
+  readonly signal?: AbortSignal;
+  readonly id?: string;
+  readonly title?: string;
+  /** Names the jobs of items. */
+  readonly jobId?: (item: never) => string;
+}
+
+/** Runs a function for each item on a queue. The results have the order of the items. */
+export function onQueue<A, B>(
+  queue: WorkQueue,
+  fn: (item: A, context: never) => B | Promise<B>,
+  items: readonly A[],
+  { lanes = 6, onError, signal, id, title, jobId }: RunSettings = {},
+): Promise<B[]> {
+  const remote = { queue, module: 'own', run: { id, title }, id: jobId };
+  const definition = graph('remote', (g) => {
+    const source = g.source('items', items);
+    return g.collect('all', g.stage('work', source, fn as never, { lanes, ordered: true, onError, remote } as never));
+  });
+  const { result } = definition.run(undefined, { signal }) as { readonly result: Promise<B[]> };
+  // The test may look at it later.
+  result.catch(() => undefined);
+  return result;
+}
+
+/** A queue of its own on a Redis server, with a folder, and worker processes that serve it. */
+export class FaultPlace {
+  readonly redis: TestRedis;
+  readonly settings: QueueSettings & Required<Pick<QueueSettings, 'lock' | 'queue'>>;
+  readonly #folder: ReturnType<typeof queueFolder> = queueFolder();
+  readonly #scratch: ReturnType<typeof queueFolder> = queueFolder();
+  readonly #workers: Set<WorkerProcess> = new Set();
+  #client: Redis | undefined;
+
+  constructor(redis: TestRedis, queue: string) {
+    this.redis = redis;
+    this.settings = { url: redis.url, folder: this.#folder.path, queue, lock: LOCK };
+  }
+
+  /** Starts a worker, and waits until it takes jobs. */
+  async worker(
+    settings: Partial<Parameters<typeof startWorker>[0]> = {},
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<WorkerProcess> {
+    const worker = startWorker({ ...this.settings, ...settings }, env);
+    this.#workers.add(worker);
+    await worker.ready;
+    return worker;
+  }
+
+  queue(options: Partial<RedisQueueOptions> = {}): Promise<WorkQueue> {
+    return redisQueue({ ...this.settings, ...options });
+  }
+
+  /** Runs chores, and expects what one process gives. */
+  async do(queue: WorkQueue, chores: readonly Chore[], settings: RunSettings = {}): Promise<void> {
+    expect(await onQueue(queue, chore, chores, settings)).toEqual(await choresAlone(chores));
+  }
+
+  /** A connection of the test. */
+  get client(): Redis {
+    this.#client ??= new Redis(this.settings.url, { retryStrategy: () => 20 });
+    return this.#client;
+  }
+
+  /** A file beside the folder of the queue. */
+  scratch(name: string): string {
+    return join(this.#scratch.path, name);
+  }
+
+  /** Expects that runs left nothing, and that no worker has written to stderr. */
+  async expectOrder(): Promise<void> {
+    expect([...this.#workers].flatMap(({ errors }) => errors)).toEqual([]);
+    expect([this.#folder.left(), await leftInRedis(this.settings.url, this.settings.queue)]).toEqual([[], []]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const worker of this.#workers) await worker[Symbol.asyncDispose]();
+    this.#client?.disconnect();
+    this.#folder[Symbol.dispose]();
+    this.#scratch[Symbol.dispose]();
+  }
+}
+
+let queues = 0;
+
+/**
+ * Tests a fault on the server that `redisOf` returns, with several seeds in a thorough run. Faults wait most of the
+ * time, so those of a suite wait together if it is a concurrent one.
+ */
+export function testFault(
+  name: string,
+  redisOf: () => TestRedis,
+  fault: (place: FaultPlace, random: Random) => Promise<void>,
+): void {
+  const seeds = Array.from({ length: costlyCaseCount(20) }, (_, i) => i + 1);
+  test.each(seeds)(`${name}, seed %i`, async (seed) => {
+    await using place = new FaultPlace(redisOf(), `queue-${++queues}`);
+    await fault(place, new Random(seed));
+    await place.expectOrder();
+  });
+}
+
+/** Waits until something is true, for 30 seconds at most. */
+export async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const late = performance.now() + 30_000;
+  while (!(await isTrue())) {
+    if (performance.now() > late) throw new Error(`After 30 s still not: ${what}.`);
+    await delay(10);
+  }
+}
+
+/** How many jobs workers began. */
+export const began = (...workers: readonly WorkerProcess[]): number =>
+  workers.flatMap(({ news }) => news).filter(({ kind }) => kind === 'began').length;
