@@ -8,6 +8,7 @@ import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { suggest } from './suggest.ts';
 import { textTable } from './text-table.ts';
+import { RunRecord } from './zonal-record.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface QueueParts {
@@ -71,6 +72,8 @@ export async function runQueueCancel(
   const { run } = await findRun(options, parts);
   const { url, queue, folder, json } = options;
   await parts.cancelRun({ url, queue, folder }, run.id);
+  // A program that is still there removes what it keeps for --resume itself.
+  if (!run.isAlive && folder !== undefined) await new RunRecord(folder, run.id).remove();
   const told = { ...runFields(run), cancelled: true };
   if (json) await writeToStdout(stdout, [`${JSON.stringify(told, null, 2)}\n`], signal);
   const line = run.isAlive
