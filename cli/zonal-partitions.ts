@@ -20,8 +20,8 @@ export interface PlannedPartition {
 /** The facts of all input files of a run. */
 export interface InputFacts {
   readonly zones: FileFacts;
-  /** For each raster of each surface, the facts of its files. */
-  readonly rasters: readonly (readonly (readonly FileFacts[])[])[];
+  /** The facts of the files of each raster, by its path. */
+  readonly rasters: ReadonlyMap<string, readonly FileFacts[]>;
 }
 
 /** Number of partitions of a large run. More would hand out work more evenly, and cost more. */
@@ -35,15 +35,10 @@ export function partCellsOf({ surfaces }: Counting): number {
   return Math.min(MOST_CELLS, Math.max(FEWEST_CELLS, Math.ceil(all / PARTITIONS)));
 }
 
-export async function inputFacts({ options, surfaces }: Counting): Promise<InputFacts> {
-  const zones = await factsOfFile(options.zones);
-  const rasters: (readonly FileFacts[])[][] = [];
-  for (const surface of surfaces) {
-    const facts: (readonly FileFacts[])[] = [];
-    for (const { path } of surface) facts.push(await factsOfRaster(path));
-    rasters.push(facts);
-  }
-  return { zones, rasters };
+export async function inputFacts(zones: string, paths: readonly string[]): Promise<InputFacts> {
+  const rasters = new Map<string, readonly FileFacts[]>();
+  for (const path of paths) rasters.set(path, await factsOfRaster(path));
+  return { zones: await factsOfFile(zones), rasters };
 }
 
 /** What is counted, without the rasters. */
@@ -121,7 +116,7 @@ function plannedPartition(
       zones: facts.zones,
       zoneOptions: { layer, id, crs: assumeCrs, antimeridian, onBadRecord },
       raster: {
-        files: facts.rasters[surface]![part.raster]!,
+        files: facts.rasters.get(path)!,
         stated: statedBy(opened),
         system: { crs: raster.crs, ownCrs: raster.ownCrs, geographic: raster.geographic },
       },

@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
 import { graph, type WorkQueue } from '../graph/index.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
-import type { ZonalQueueOptions } from './arguments.ts';
+import type { ZonalOptions, ZonalQueueOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
 import type { News } from './log.ts';
 import type { QueuePlace } from './queue-options.ts';
@@ -46,8 +46,7 @@ export interface QueueRun extends AsyncDisposable {
   /**
    * Counts all surfaces with the workers of the queue: hands out partitions, and adds up what comes back.
    *
-   * @throws The error of a partition that failed three times, unless such partitions are left out; UsageError
-   * `zonal/other-options` or `zonal/other-inputs` if a run that is gone on with was another one.
+   * @throws The error of a partition that failed three times, unless such partitions are left out.
    */
   count(counting: Counting, receive: Receive): Promise<void>;
   /** What each worker has done, by name. */
@@ -57,17 +56,21 @@ export interface QueueRun extends AsyncDisposable {
 /**
  * Opens a run on a queue, and says how it is called.
  *
- * @throws Errors of the queue; UsageError `zonal/no-run` for a run to go on with that left nothing behind.
+ * @throws Errors of the queue; UsageError `zonal/no-run` for a run to go on with that left nothing behind,
+ * `zonal/other-options` or `zonal/other-inputs` for one that was another.
  */
 export async function openQueueRun(
+  zonal: ZonalOptions,
   options: ZonalQueueOptions,
-  title: string,
+  paths: readonly string[],
   parts: QueueParts,
   { log, beforeExit }: Pick<Surroundings, 'log' | 'beforeExit'>,
 ): Promise<QueueRun> {
   const { resume, folder } = options;
-  if (resume !== undefined) await new RunRecord(folder, resume).require();
+  // Before the run is opened, so that it can be gone on with after a refusal.
+  const partCells = resume === undefined ? undefined : await checkResumed(zonal, new RunRecord(folder, resume), paths);
   const queue = await parts.openQueue(options);
+  const title = `zonal ${basename(zonal.zones)}`;
   try {
     const run = await queue.openRun({ title, ...(resume !== undefined && { id: resume }) });
     const record = new RunRecord(folder, run.id);
@@ -81,7 +84,8 @@ export async function openQueueRun(
       onNoWorkers: () => log.news(noWorkers(options)),
     });
     return {
-      count: (counting, receive) => count(counting, parts, { options, queue, record, open, run: watched }, receive),
+      count: (counting, receive) =>
+        count(counting, parts, { options, queue, record, open, run: watched, partCells }, receive),
       workers: () => watched.done(),
       async [Symbol.asyncDispose]() {
         await watched.close();
@@ -106,6 +110,14 @@ interface OpenedRun {
   readonly record: RunRecord;
   /** The partitions that are handed out, by id. */
   readonly open: Map<string, PlannedPartition>;
+  /** About how many cells partitions of the run that is gone on with have. Undefined for a new run. */
+  readonly partCells: number | undefined;
+}
+
+/** Checks that a run to go on with was the same. Returns about how many cells its partitions have. */
+async function checkResumed(zonal: ZonalOptions, record: RunRecord, paths: readonly string[]): Promise<number> {
+  await record.require();
+  return record.resume(manifestOf(zonal, await inputFacts(zonal.zones, paths)));
 }
 
 function noWorkers({ queue, folder }: ZonalQueueOptions): News {
@@ -117,12 +129,14 @@ function noWorkers({ queue, folder }: ZonalQueueOptions): News {
 async function count(
   counting: Counting,
   parts: QueueParts,
-  { options: queueOptions, queue, run, record, open }: OpenedRun,
+  { options: queueOptions, queue, run, record, open, partCells: resumedCells }: OpenedRun,
   receive: Receive,
 ): Promise<void> {
   const { surfaces, options, log, signal } = counting;
-  const facts = await inputFacts(counting);
-  const partCells = await beginOrResume(counting, queueOptions, facts, record, parts.partCells);
+  const paths = surfaces.flatMap((rasters) => rasters.map(({ path }) => path));
+  const facts = await inputFacts(options.zones, paths);
+  const partCells = resumedCells ?? parts.partCells ?? partCellsOf(counting);
+  if (resumedCells === undefined) await record.begin({ ...manifestOf(options, facts), partCells });
   let hasMissed = false;
   const onMissed = (error: unknown): void => {
     if (!hasMissed) log.news(missedCheckpoint(error));
@@ -130,7 +144,7 @@ async function count(
   };
   const counts = (surface: number): TotalsOptions => countedOf(counting, surface);
   const sums = new SurfaceSums(surfaces.length, counts, record, onMissed, parts.checkpoints);
-  if (queueOptions.resume !== undefined) await sums.resume();
+  if (resumedCells !== undefined) await sums.resume();
   const shown = showProgress(log, () => run.figures());
   shown.expect(surfaces.reduce((sum, rasters) => sum + cellsOf(rasters), 0));
   const left: string[] = [];
@@ -198,27 +212,17 @@ async function count(
   }
 }
 
-/** Begins the record of a run, or checks that of the run to go on with. Returns about how many cells partitions have. */
-async function beginOrResume(
-  counting: Counting,
-  { resume }: ZonalQueueOptions,
-  facts: InputFacts,
-  record: RunRecord,
-  given: number | undefined,
-): Promise<number> {
-  const manifest = { options: optionsOf(counting), files: [facts.zones, ...facts.rasters.flat(2)] };
-  if (resume !== undefined) return record.resume(manifest);
-  const partCells = given ?? partCellsOf(counting);
-  await record.begin({ ...manifest, partCells });
-  return partCells;
+/** What makes this run what it is. */
+function manifestOf(options: ZonalOptions, { zones, rasters }: InputFacts): Omit<Manifest, 'partCells'> {
+  return { options: optionsOf(options, rasters.size), files: [zones, ...[...rasters.values()].flat()] };
 }
 
 /** The options that change what is counted, as texts. */
-function optionsOf({ options, surfaces }: Counting): Manifest['options'] {
+function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] {
   const { merge, binning, layer, id, band, nodata, mask, raw, assumeCrs, antimeridian, onBadRecord, fill } = options;
   return {
     '--zones': resolve(options.zones),
-    '--raster': counted(surfaces.flat().length, 'raster'),
+    '--raster': counted(rasters, 'raster'),
     '--merge': `${merge}`,
     '--bins, --edges or --unique': JSON.stringify(binning),
     '--layer': `${layer}`,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -5,7 +6,8 @@ import { stageOutputs } from '../formats/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { decodeItems, encodeItems } from '../graph/remote/wire.ts';
 import { FormatError } from '../primitives/errors.ts';
-import { differenceOf, type FileFacts } from './file-facts.ts';
+import { anArrayOf, aPositive, aRecord, type Kind, someRecord } from '../primitives/kinds.ts';
+import { differenceOf, type FileFacts, someFileFacts } from './file-facts.ts';
 
 /** What makes a run what it is. Another process goes on with it only if all of this is the same. */
 export interface Manifest {
@@ -14,6 +16,18 @@ export interface Manifest {
   readonly files: readonly FileFacts[];
   /** About how many cells a partition has. */
   readonly partCells: number;
+}
+
+const someManifest: Kind = aRecord<Manifest>({
+  options: someRecord,
+  files: anArrayOf(someFileFacts),
+  partCells: aPositive(),
+});
+
+const HASH_BYTES = 32;
+
+function hashOf(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
 }
 
 /**
@@ -41,8 +55,7 @@ export class RunRecord {
    * @throws UsageError `zonal/no-run`, `zonal/other-options` or `zonal/other-inputs`.
    */
   async resume(manifest: Pick<Manifest, 'options' | 'files'>): Promise<number> {
-    const saved = (await this.read('manifest')) as Manifest | undefined;
-    if (saved === undefined) throw this.#missing();
+    const saved = (await this.read('manifest', someManifest)) as Manifest;
     requireSameOptions(saved.options, manifest.options);
     requireSameInputs(saved.files, manifest.files);
     return saved.partCells;
@@ -50,37 +63,44 @@ export class RunRecord {
 
   /** Throws `zonal/no-run` if there is nothing to go on with. */
   async require(): Promise<void> {
-    if ((await this.read('manifest')) === undefined) throw this.#missing();
+    if ((await this.read('manifest', someManifest)) === undefined) throw this.#missing();
   }
 
   async write(name: string, value: unknown): Promise<void> {
     const path = join(this.#folder, name);
     const staged = await stageOutputs([path]);
     try {
-      await staged.write(path, [await encodeItems([value])]);
+      const bytes = await encodeItems([value]);
+      await staged.write(path, [hashOf(bytes), bytes]);
       await staged.commit();
     } finally {
       await staged.discard();
     }
   }
 
-  /** The value of a file; undefined if there is no such file. */
-  async read(name: string): Promise<unknown> {
+  /**
+   * The value of a file; undefined if there is no such file.
+   *
+   * @throws FormatError `zonal/damaged-run` for other bytes than were written, and for values of another kind.
+   */
+  async read(name: string, kind: Kind): Promise<unknown> {
     const path = join(this.#folder, name);
     const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined;
       throw error;
     });
     if (bytes === undefined) return undefined;
+    const content = bytes.subarray(HASH_BYTES);
     try {
-      return decodeItems(bytes)[0];
-    } catch (cause) {
-      throw new FormatError('zonal/damaged-run', 'What the run kept is damaged.', {
-        remedy: 'Start the run anew, without --resume.',
-        place: { file: path },
-        cause,
-      });
+      const value = hashOf(content).equals(bytes.subarray(0, HASH_BYTES)) ? decodeItems(content)[0] : undefined;
+      if (kind(value, name, new Map()) === undefined) return value;
+    } catch {
+      // The error follows.
     }
+    throw new FormatError('zonal/damaged-run', 'What the run kept is damaged.', {
+      remedy: 'Start the run anew, without --resume.',
+      place: { file: path },
+    });
   }
 
   async remove(): Promise<void> {

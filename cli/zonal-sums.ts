@@ -1,6 +1,7 @@
 import { checkPartCounts } from '../algorithms/zonal/part-counts.ts';
 import { createPartSums, type PartSums } from '../algorithms/zonal/surface-parts.ts';
 import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
+import { anArrayOf, anything, aRecord, aText, aWhole, type Kind, where } from '../primitives/kinds.ts';
 import type { CountedPartition } from './zonal-partition.ts';
 import type { PlannedPartition } from './zonal-partitions.ts';
 import type { RunRecord } from './zonal-record.ts';
@@ -20,7 +21,16 @@ interface Checkpoint {
   readonly done: readonly string[];
   readonly backends: readonly string[];
   readonly sums: readonly (readonly [surface: number, counts: unknown])[];
+  /** The surfaces that have files of their own. */
+  readonly whole: readonly number[];
 }
+
+const someCheckpoint: Kind = aRecord<Checkpoint>({
+  done: anArrayOf(aText),
+  backends: anArrayOf(aText),
+  whole: anArrayOf(aWhole()),
+  sums: anArrayOf(where('a surface and its counts', (pair) => Array.isArray(pair) && Number.isInteger(pair[0]))),
+});
 
 /**
  * The sums of the surfaces of a run. Each partition enters them once. What was added is kept in the run's record from
@@ -38,6 +48,8 @@ export class SurfaceSums {
   readonly #sums = new Map<number, PartSums>();
   /** For each surface with partitions that are not there yet, their number. */
   readonly #waiting = new Map<number, number>();
+  /** The surfaces whose sums are in files. */
+  readonly #whole = new Set<number>();
   readonly #planned = new Set<number>();
   #written = performance.now();
   #cost = 0;
@@ -58,10 +70,11 @@ export class SurfaceSums {
 
   /** Takes over what a killed run had added. */
   async resume(): Promise<void> {
-    const saved = (await this.#record.read('sums')) as Checkpoint | undefined;
+    const saved = (await this.#record.read('sums', someCheckpoint)) as Checkpoint | undefined;
     if (saved === undefined) return;
     for (const id of saved.done) this.#done.add(id);
     for (const backend of saved.backends) this.backends.add(backend);
+    for (const surface of saved.whole) this.#whole.add(surface);
     for (const [surface, counts] of saved.sums) this.#add(surface, counts);
   }
 
@@ -95,8 +108,10 @@ export class SurfaceSums {
     const kept = this.#sums.get(surface);
     if (kept !== undefined) return kept;
     const sums = createPartSums(this.#countedOf(surface));
-    const saved = await this.#record.read(fileOf(surface));
-    if (saved !== undefined) sums.add(checkPartCounts(saved, this.#countedOf(surface)));
+    if (this.#whole.has(surface)) {
+      const saved = await this.#record.read(fileOf(surface), anything);
+      sums.add(checkPartCounts(saved, this.#countedOf(surface)));
+    }
     return sums;
   }
 
@@ -115,8 +130,10 @@ export class SurfaceSums {
     const isWhole = this.#planned.has(surface) && (this.#waiting.get(surface) ?? 0) === 0;
     const sums = this.#sums.get(surface);
     if (!isWhole || this.#surfaces === 1 || sums === undefined) return;
-    this.#sums.delete(surface);
     await this.#record.write(fileOf(surface), sums.counts());
+    // Not before, as a checkpoint may be written meanwhile.
+    this.#whole.add(surface);
+    this.#sums.delete(surface);
   }
 
   async #checkpoint(): Promise<void> {
@@ -126,6 +143,7 @@ export class SurfaceSums {
     const checkpoint: Checkpoint = {
       done: [...this.#done],
       backends: [...this.backends],
+      whole: [...this.#whole],
       sums: Array.from(this.#sums, ([surface, sums]) => [surface, sums.counts()] as const),
     };
     try {

@@ -33,7 +33,7 @@ export interface WorkerFigures {
 const DEATHS = 'graph/remote-deaths';
 /** The codes of errors that end a run, and not one job of it. */
 const OF_RUNS: ReadonlySet<unknown> = new Set(
-  ['cancelled', 'closed', 'lost', 'memory'].map((reason) => `graph/remote-${reason}`),
+  ['cancelled', 'closed', 'lost', 'memory', 'disk'].map((reason) => `graph/remote-${reason}`),
 );
 
 /** Whether an error is that of a run on a queue, so that no further job can be done. */

@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { gridStep } from '../algorithms/geometry/grid.ts';
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
@@ -64,7 +63,7 @@ export async function runZonal<C extends RunContext>(
     else await outputs.write(path, chunks, surroundings.signal);
   };
   try {
-    await using onQueue = await openQueue(options, parts, surroundings);
+    await using onQueue = await openQueue(options, paths, parts, surroundings);
     const figures = await compute(options, paths, again, parts, onQueue, surroundings, write);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
@@ -77,13 +76,14 @@ export async function runZonal<C extends RunContext>(
 
 /** Opens a run on the queue that the options name. Undefined if they name none. */
 async function openQueue<C extends RunContext>(
-  { queue, zones }: ZonalOptions,
+  options: ZonalOptions,
+  paths: readonly string[],
   parts: ZonalParts<C>,
   surroundings: Surroundings,
 ): Promise<QueueRun | undefined> {
-  if (queue === undefined) return undefined;
+  if (options.queue === undefined) return undefined;
   const { openQueueRun } = await import('./zonal-queue.ts');
-  return openQueueRun(queue, `zonal ${basename(zones)}`, parts, surroundings);
+  return openQueueRun(options, options.queue, paths, parts, surroundings);
 }
 
 function outputFiles({ out, stats, plot }: ZonalOptions): string[] {

@@ -230,7 +230,9 @@ describe('a run that was killed', () => {
   /** The number of jobs that the newest checkpoint holds. */
   async function keptJobs(): Promise<number> {
     const bytes = await readFile(shop.path('queue/run-1.zonal/sums')).catch(() => undefined);
-    return bytes === undefined ? 0 : (decodeItems(bytes)[0] as { readonly done: readonly string[] }).done.length;
+    return bytes === undefined
+      ? 0
+      : (decodeItems(bytes.subarray(32))[0] as { readonly done: readonly string[] }).done.length;
   }
 
   /** Copies the files of a run once its newest checkpoint holds a number of jobs. */
@@ -268,6 +270,19 @@ describe('a run that was killed', () => {
     }
   });
 
+  test('is refused if what it kept was damaged', async () => {
+    const copied = (queue: WorkQueue) =>
+      beforeJobs(queue, () => cp(shop.path('queue/run-1.zonal'), shop.path('queue/run-9.zonal'), { recursive: true }));
+    await zonalOnQueue(shop, context, BINS, { around: copied, partCells: 12 });
+    const bytes = await readFile(shop.path('queue/run-9.zonal/manifest'));
+    for (const spoilt of [bytes.subarray(0, 20), bytes.map((byte, i) => (i === bytes.length - 1 ? byte ^ 1 : byte))]) {
+      await writeFile(shop.path('queue/run-9.zonal/manifest'), spoilt);
+      const { error } = await zonalOnQueue(shop, context, [...BINS, '--resume', 'run-9']);
+      expect(error).toMatchObject({ code: 'zonal/damaged-run', place: { file: expect.stringContaining('manifest') } });
+    }
+    await rm(shop.path('queue/run-9.zonal'), { recursive: true });
+  });
+
   test.each([
     ['zonal/no-run', ['--resume', 'run-2'], undefined],
     ['zonal/other-options', ['--resume', 'run-1', '--nodata', '3'], '--nodata'],
@@ -282,6 +297,9 @@ describe('a run that was killed', () => {
     const { error, exitCode } = await zonalOnQueue(shop, context, [...BINS, ...args]);
     expect([error?.code, exitCode]).toEqual([code, 2]);
     if (named !== undefined) expect(error?.message).toContain(named);
-    await rm(shop.path('queue/run-1.zonal'), { recursive: true, force: true });
+    // The right command can still go on with it.
+    const { stdout } = await zonalOnQueue(shop, context, [...BINS, ...merged, '--resume', 'run-1']);
+    expect(stdout).toBe(await zonalHere(shop, [...BINS, ...merged]));
+    expect(await left()).toEqual([]);
   });
 });
