@@ -26,7 +26,7 @@ const run = promisify(execFile);
 
 /** Lists the cards of this machine. The list is empty where the tool of the driver is missing or fails. */
 export async function listCards(): Promise<readonly Card[]> {
-  const rows = await ask('--query-gpu=index,uuid,pci.bus_id,name').catch(() => []);
+  const rows = await ask('--query-gpu=index,uuid,pci.bus_id,name');
   return rows.flatMap(([index = '', uuid = '', bus = '', ...name]) =>
     /^\d+$/.test(index) && BUS.test(bus) ? [{ index: Number(index), uuid, bus, name: name.join(', ') }] : [],
   );
@@ -56,7 +56,9 @@ export async function cardProcesses(): Promise<readonly CardProcess[]> {
   return rows.flatMap(([pid = '', uuid = '']) => (/^\d+$/.test(pid) ? [{ pid: Number(pid), uuid }] : []));
 }
 
+/** The cells of each line that the tool prints. None if the tool is missing or fails. */
 async function ask(query: string): Promise<string[][]> {
-  const { stdout } = await run(TOOL, [query, '--format=csv,noheader,nounits'], { timeout: PATIENCE });
+  const format = '--format=csv,noheader,nounits';
+  const { stdout } = await run(TOOL, [query, format], { timeout: PATIENCE }).catch(() => ({ stdout: '' }));
   return stdout.split('\n').map((line) => line.split(',').map((cell) => cell.trim()));
 }

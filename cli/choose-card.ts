@@ -29,7 +29,8 @@ export interface OpenedCard {
  * first that takes the card is used here. Then the card that this process has is checked again.
  *
  * @throws DeviceLostError `device/no-card` for a number that no card has, `device/card-unselectable` where no setting
- * takes the card, `device/other-card` if this process has another card nevertheless.
+ * takes the card, `device/other-card` if this process has another card nevertheless; errors of `parts` if no card can
+ * be opened at all.
  */
 export async function openCard(index: number, parts: CardParts, signal: AbortSignal): Promise<OpenedCard> {
   const cards = await parts.listCards();
@@ -48,13 +49,20 @@ async function settingFor(
   parts: CardParts,
   signal: AbortSignal,
 ): Promise<CardSetting> {
+  let failure: unknown;
+  let isAnyTold = false;
   for (const setting of settings(card, cards)) {
     signal.throwIfAborted();
-    const holder = await parts.holdCardElsewhere(setting).catch(() => undefined);
-    const taken = holder === undefined ? undefined : await takenBy(holder, cards, parts);
-    if (taken?.uuid === card.uuid) return setting;
+    try {
+      const taken = await takenBy(await parts.holdCardElsewhere(setting), cards, parts);
+      if (taken?.uuid === card.uuid) return setting;
+      isAnyTold ||= taken !== undefined;
+    } catch (error) {
+      failure ??= error;
+    }
   }
-  throw unselectable(card);
+  // If no process got as far as a card, the reason is elsewhere: a missing package or driver, or a card that is full.
+  throw isAnyTold || failure === undefined ? unselectable(card) : failure;
 }
 
 /**
@@ -77,7 +85,11 @@ const STEP = 2 ** 26;
 /** The memory of a card is told in MiB, and drivers round up what is taken. */
 const TOLERANCE = 2 ** 25;
 
-/** Finds out which card a holder has, and closes the holder. Undefined if it cannot be told. */
+/**
+ * Finds out which card a holder has, and closes the holder. Undefined if it cannot be told.
+ *
+ * @throws Errors of the holder.
+ */
 async function takenBy(holder: CardHolder, cards: readonly Card[], parts: CardParts): Promise<Card | undefined> {
   try {
     const named = cards.filter(({ name }) => plain(name) === plain(holder.adapter));
@@ -98,8 +110,6 @@ async function takenBy(holder: CardHolder, cards: readonly Card[], parts: CardPa
       );
       if (risen.length === 1) return cards.find(({ uuid }) => uuid === risen[0]![0]);
     }
-    return undefined;
-  } catch {
     return undefined;
   } finally {
     await holder.close();

@@ -130,6 +130,26 @@ describe('a card by its number', () => {
     });
   });
 
+  test('that no process can open is refused with the reason', async () => {
+    const machine: Machine = {
+      ...{ names: ['NVIDIA H200', 'NVIDIA H200'], first: 0, byTag: [1, 0] },
+      ...{ listsProcesses: true, disturbances: 0, turns: false },
+    };
+    const full = new Error('The card has no room.');
+    const cannotOpen = { ...partsOf(machine), holdCardElsewhere: () => Promise.reject(full) };
+    await expect(openCard(1, cannotOpen, running)).rejects.toBe(full);
+    const blind = partsOf({ ...machine, listsProcesses: false });
+    const cannotTake = {
+      ...blind,
+      holdCardElsewhere: async (setting: CardSetting) => ({
+        ...(await blind.holdCardElsewhere(setting)),
+        take: () => Promise.reject(full),
+      }),
+    };
+    await expect(openCard(1, cannotTake, running)).rejects.toBe(full);
+    expect(blind.held.size).toBe(0);
+  });
+
   test('of a machine without cards is refused', async () => {
     const parts = partsOf({ names: [], first: 0, byTag: [], listsProcesses: true, disturbances: 0, turns: false });
     await expect(openCard(0, parts, running)).rejects.toMatchObject({
@@ -176,7 +196,7 @@ esac`);
 
   test.each(['exit 9', 'echo "No devices were found"', 'kill -9 $$'])('that fails lists no cards: %s', async (text) => {
     await install(text);
-    expect(await listCards()).toEqual([]);
+    expect([await listCards(), await cardProcesses(), await memoryInUse()]).toEqual([[], [], new Map()]);
   });
 
   test('that is missing lists no cards', async () => {
