@@ -1,8 +1,8 @@
 import { aFill, type FillRule } from '../algorithms/geometry/polygons.ts';
 import { gridFields, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import { countPart, type PartCounts, type SurfacePart } from '../algorithms/zonal/surface-parts.ts';
-import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/surface-plan.ts';
 import { aBinning, type Binning } from '../algorithms/zonal/types.ts';
+import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/zones-on-grid.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import type { Context } from '../primitives/index.ts';

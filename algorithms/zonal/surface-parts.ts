@@ -5,10 +5,11 @@ import { binEdges, type Slots } from './binning.ts';
 import type { PlacedZones } from './placement.ts';
 import { createParts } from './raster-parts.ts';
 import { rowsOf } from './raster-rows.ts';
-import { placeOn, type SurfacePlan, totalsOptions, type ZonesOnGrid } from './surface-plan.ts';
+import { placeOn, type SurfacePlan, totalsOptions } from './surface-plan.ts';
 import { createTotals, type PartialTotals, type TotalsOptions } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
 import { type CountJob, streamWindows } from './zonal.ts';
+import { type ZonesOnGrid, zonesInRows } from './zones-on-grid.ts';
 
 /**
  * Rows of a raster of a surface, as plain values. A process that has the zones and this raster counts them without the
@@ -110,7 +111,7 @@ export async function countPart(context: Context, job: PartJob): Promise<PartCou
   const totals = createTotals(totalsOptions(job, raster, edges, part.slots));
   const parts = createParts(context, job, {
     ...{ rasters: [raster], places: [part], edges, slots: part.slots },
-    place: () => placeOn(raster, part, onGrid, job),
+    place: () => placeOn(raster, part, zonesInRows(onGrid, part.row, part.row + raster.height), job),
     onDone: () => undefined,
   });
   const onPassed = (done: number): void => job.onProgress?.(done, raster.width * raster.height);

@@ -1,10 +1,8 @@
-import { gridStep, type SnappedPolygons, STEPS_PER_CELL, snapToGrid } from '../geometry/grid.ts';
-import type { Zones } from '../geometry/polygons.ts';
+import { gridStep, STEPS_PER_CELL } from '../geometry/grid.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
-import type { Sheets } from '../geometry/sheets.ts';
 import { type BinEdges, binCount, binEdges, type Slots, slotsFor } from './binning.ts';
 import { wantsStatistics } from './counting-way.ts';
-import { type PlacedZones, placeZones, requireLongitudes, sheetsOn, stepsOfTurn } from './placement.ts';
+import { type PlacedZones, placeZones, requireLongitudes, stepsOfTurn } from './placement.ts';
 import { requireRoom } from './room.ts';
 import { requireOneSurface } from './surface-agreement.ts';
 import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
@@ -12,12 +10,7 @@ import type { Totals, TotalsOptions } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
 import { type CountJob, DEFAULT_MEMORY } from './zonal.ts';
 import { leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
-
-/** Zones on the grid of one or more rasters. */
-export interface ZonesOnGrid {
-  readonly polygons: SnappedPolygons;
-  readonly sheets: Sheets | undefined;
-}
+import { snapZones, type ZonesOnGrid } from './zones-on-grid.ts';
 
 /** The rasters of a surface, of which there may be one, and what is known of them before they are counted. */
 export interface SurfacePlan {
@@ -81,12 +74,6 @@ export function totalsOptions(
   const { zones, binning, memoryBytes = DEFAULT_MEMORY } = job;
   const statistics = wantsStatistics(job);
   return { zones: zones.names.length, sample, scaling, binning, slots, edges, statistics, memoryBytes };
-}
-
-/** Snaps the zones to a grid, once for all rasters on it. */
-export function snapZones(zones: Zones, grid: RasterGrid): ZonesOnGrid {
-  const polygons = snapToGrid(zones.polygons, grid, zones);
-  return { polygons, sheets: sheetsOn(polygons, grid) };
 }
 
 /** Places zones on a raster that begins at a cell of their grid. */

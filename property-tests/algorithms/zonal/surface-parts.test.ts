@@ -9,8 +9,9 @@ import {
   type SurfacePart,
   surfacePart,
 } from '../../../algorithms/zonal/surface-parts.ts';
-import { planSurface, snapZones } from '../../../algorithms/zonal/surface-plan.ts';
+import { planSurface } from '../../../algorithms/zonal/surface-plan.ts';
 import type { CountJob } from '../../../algorithms/zonal/zonal.ts';
+import { snapZones } from '../../../algorithms/zonal/zones-on-grid.ts';
 import { openPackedRaster } from '../../../formats/packed-raster.ts';
 import { decodeItems, encodeItems } from '../../../graph/remote/wire.ts';
 import type { Context } from '../../../primitives/index.ts';
