@@ -8,7 +8,7 @@ import { graph, type WorkQueue } from '../../graph/index.ts';
 import { redisQueue } from '../../queues/index.ts';
 import { test } from '../law-test.ts';
 import { builtCommand } from '../support/built-package.ts';
-import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
+import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 import { hasRedis, startRedis, type TestRedis } from '../support/redis-server.ts';
 
 const BIN = await builtCommand();
@@ -41,8 +41,8 @@ interface RunningWorker {
   readonly child: ChildProcess;
   /** The lines of its log. */
   readonly told: { readonly event: string; readonly kind?: string }[];
-  /** Resolves when the log has a line of this kind. */
-  until(kind: string): Promise<void>;
+  /** Resolves when the log has `count` lines of this kind, by default one. */
+  until(kind: string, count?: number): Promise<void>;
   readonly ended: Promise<number | null>;
 }
 
@@ -63,10 +63,10 @@ function startWorker(...words: readonly string[]): RunningWorker {
     running.delete(child);
     return code as number | null;
   });
-  const until = (kind: string): Promise<void> =>
+  const until = (kind: string, count = 1): Promise<void> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
-        if (told.some((each) => each.kind === kind)) resolve();
+        if (told.filter((each) => each.kind === kind).length >= count) resolve();
       };
       wakes.add(look);
       look();
@@ -92,57 +92,42 @@ function startRun(queue: WorkQueue, milliseconds: readonly number[]): Promise<un
   return definition.run().result.catch((error: unknown) => error);
 }
 
-const quadrille = async (...words: readonly string[]): Promise<string> => {
-  const { stdout } = await promisify(execFile)(process.execPath, [BIN, ...words, '--queue', server.url]);
+/** What the bundled command prints. */
+async function listed(): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    BIN,
+    'queue',
+    'list',
+    '--json',
+    '--queue',
+    server.url,
+  ]);
   return stdout;
-};
+}
 
 describe.runIf(hasRedis)('a worker process', () => {
-  test('finishes its job at SIGTERM, and another one does the others', async () => {
-    const worker = startWorker('--backend', 'reference');
-    await worker.until('ready');
-    const queue = await openQueue();
-    const result = startRun(queue, [500, 1]);
-    await worker.until('run began');
-    worker.child.kill('SIGTERM');
-    expect(await worker.ended).toBe(0);
-    expect(worker.told.at(-1)).toMatchObject({ event: 'result', done: 1, failed: 0, lost: 0, runs: 1 });
-    const next = startWorker('--backend', 'reference');
-    expect(await result).toEqual([500, 1]);
-    await queue.close();
-    next.child.kill('SIGINT');
-    expect(await next.ended).toBe(0);
-  });
-
-  test('is listed, and goes on after a run that was cancelled', async () => {
+  test('is listed, survives a run that is cancelled, and finishes its job at SIGTERM', async () => {
     const worker = startWorker('--backend', 'reference', '--lanes', '2');
     await worker.until('ready');
     const queue = await openQueue();
-    const result = startRun(queue, [60_000, 60_000, 60_000]);
+    const cancelled = startRun(queue, [60_000, 60_000, 60_000]);
     await worker.until('run began');
-    const { runs, workers } = JSON.parse(await quadrille('queue', 'list', '--json'));
+    const { runs, workers } = JSON.parse(await listed());
     expect(runs).toEqual([expect.objectContaining({ title: 'waiting for nothing', pid: process.pid, isAlive: true })]);
     expect(workers).toEqual([expect.objectContaining({ pid: worker.child.pid, lanes: 2, label: 'reference' })]);
-    await quadrille('queue', 'cancel', runs[0].id, '--quiet');
-    expect(await result).toMatchObject({ cause: expect.objectContaining({ code: 'graph/remote-cancelled' }) });
-    expect(await startRun(queue, [1])).toEqual([1]);
-    await queue.close();
-    await shop.write('zones.json', collection(zone('a', rectangle(0, 0, 2, 2)), zone('b', rectangle(1.5, 1, 4, 3))));
-    await shop.writeRaster('raster.tif');
-    const zonal = [
-      'zonal',
-      '--zones',
-      shop.path('zones.json'),
-      '--raster',
-      shop.path('raster.tif'),
-      '--unique',
-      '--quiet',
-    ];
-    const { stdout } = await shop.quadrille([...zonal, '--backend', 'reference']);
-    expect(await quadrille(...zonal, '--queue-folder', shop.path('run'))).toBe(stdout);
-    expect(stdout).toContain('\nb,');
-    expect(worker.told.filter(({ kind }) => kind === 'run began')).toHaveLength(3);
+    const { exitCode, stderr } = await shop.quadrille(['queue', 'cancel', runs[0].id, '--queue', server.url]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 0,
+      stderr: expect.stringContaining(`Run ${runs[0].id} is cancelled`),
+    });
+    expect(await cancelled).toMatchObject({ cause: expect.objectContaining({ code: 'graph/remote-cancelled' }) });
+
+    const last = startRun(queue, [500]);
+    await worker.until('run began', 2);
     worker.child.kill('SIGTERM');
     expect(await worker.ended).toBe(0);
+    expect(await last).toEqual([500]);
+    await queue.close();
+    expect(worker.told.at(-1)).toMatchObject({ event: 'result', failed: 0, lost: 2, runs: 2 });
   });
 });
