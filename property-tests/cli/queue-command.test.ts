@@ -10,6 +10,7 @@ import {
 import { shownUrl } from '../../queues/connection.ts';
 import type { QueueStatus } from '../../queues/index.ts';
 import { test } from '../law-test.ts';
+import { openWorkshop } from '../support/cli-support.ts';
 import { quietLog } from './cli-index-support.ts';
 
 const PLACE = ['--queue', 'redis://:secret@host:6379'];
@@ -162,4 +163,29 @@ test.each([
   [['r1', '--queue-folder', '/run'], 'usage/unknown-option'],
 ])('quadrille queue status %j is refused', (words, code) => {
   expect(() => parseQueueStatusArguments([...words, ...PLACE])).toThrow(expect.objectContaining({ code }));
+});
+
+test.each([
+  [['worker'], ['--queue-folder', '--module', '--gpu', '--lanes', '--memory', 'SIGTERM', 'QUADRILLE_QUEUE']],
+  [['queue'], ['queue list', 'queue status RUN', 'queue cancel RUN']],
+  [
+    ['queue', 'list'],
+    ['--json', '--queue-name', 'orphaned'],
+  ],
+  [
+    ['queue', 'status'],
+    ['--json', 'RUN'],
+  ],
+  [
+    ['queue', 'cancel'],
+    ['--queue-folder', 'RUN'],
+  ],
+  [[], ['quadrille worker', 'quadrille queue']],
+])('the help of quadrille %j names its options', async (words, names) => {
+  const shop = await openWorkshop();
+  const { exitCode, stdout, stderr } = await shop.quadrille([...words, '--help']);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  for (const name of names) expect(stdout).toContain(name);
+  expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThan(132);
+  await shop.remove();
 });
