@@ -11,7 +11,6 @@ import {
   aFlag,
   aNumber,
   anArrayOf,
-  aPositive,
   aRecord,
   aText,
   aWhole,
@@ -30,7 +29,6 @@ import {
 import { Kept } from './kept.ts';
 import { sharesOf } from './memory.ts';
 import { maxBlockBytes, type RasterOptions } from './zonal-rasters.ts';
-import { partitionTimeout } from './zonal-workers.ts';
 
 /** The id of the module whose function counts partitions. */
 export const ZONAL_MODULE = 'quadrille.zonal';
@@ -47,8 +45,6 @@ export interface ZonalPartition {
   readonly binning: Binning;
   readonly fill: FillRule;
   readonly statistics: boolean;
-  /** Seconds after which a worker gives the partition up; undefined if it may take any time. */
-  readonly seconds: number | undefined;
 }
 
 /** By what a raster is known again. */
@@ -109,7 +105,6 @@ const somePartition: Kind = aRecord<ZonalPartition>({
   binning: aBinning,
   fill: aFill,
   statistics: aFlag,
-  seconds: optional(aPositive()),
 });
 
 /** The functions of other floors that a worker uses. */
@@ -169,51 +164,27 @@ export function zonalModule(parts: PartitionParts, memoryBytes: number): ZonalMo
   return {
     async countPartition(partition, { ctx, signal }) {
       requireArguments('countPartition', { partition }, { partition: somePartition });
-      const { id, part, raster, binning, fill, statistics, seconds } = partition;
+      const { id, part, raster, binning, fill, statistics } = partition;
       requireSameFiles([partition.zones], [await factsOfFile(partition.zones.path)]);
       requireSameFiles(raster.files, await factsOfRaster(raster.files[0]!.path));
       const context = ctx as Context;
-      const counting = (until: AbortSignal): Promise<PartCounts> =>
-        useZones(partition, (zones, key) =>
-          grids.use(
-            JSON.stringify([key, part.grid]),
-            async () => snapZones(zones, part.grid),
-            (onGrid) =>
-              useRaster(partition, (source) =>
-                countPart(context, {
-                  ...{ zones, raster: source, part, onGrid, binning, fill, statistics },
-                  memoryBytes: sharesOf(memoryBytes).counters,
-                  signal: until,
-                }),
-              ),
-          ),
-        );
-      return { id, counts: await within(seconds, signal, counting), backend: context.backend.name };
+      const counts = await useZones(partition, (zones, key) =>
+        grids.use(
+          JSON.stringify([key, part.grid]),
+          async () => snapZones(zones, part.grid),
+          (onGrid) =>
+            useRaster(partition, (source) =>
+              countPart(context, {
+                ...{ zones, raster: source, part, onGrid, binning, fill, statistics, signal },
+                memoryBytes: sharesOf(memoryBytes).counters,
+              }),
+            ),
+        ),
+      );
+      return { id, counts, backend: context.backend.name };
     },
     async close() {
       await Promise.all([zones.close(), grids.close(), rasters.close()]);
     },
   };
-}
-
-/** Gives work up after a time, even if it does not end when it is told to. */
-async function within<T>(
-  seconds: number | undefined,
-  signal: AbortSignal,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  if (seconds === undefined) return work(signal);
-  const limit = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      limit.abort(partitionTimeout(seconds));
-      reject(limit.signal.reason);
-    }, seconds * 1000);
-  });
-  try {
-    return await Promise.race([work(AbortSignal.any([signal, limit.signal])), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -64,7 +64,6 @@ export function planOf(counting: Counting, surface: number): SurfacePlan {
  * The partitions of a run, surface by surface. Closes each raster, whose cells the parent does not read. There is one
  * partition at least, so that the run ends as one without zones on the rasters ends.
  *
- * @param seconds - Gives the time that a partition may take.
  * @param onPlanned - Called when all partitions of a raster are planned, with the number of cells that
  * are in none, and whether it was the last raster of its surface.
  */
@@ -72,7 +71,6 @@ export async function* partitionsOf(
   counting: Counting,
   facts: InputFacts,
   partCells: number,
-  seconds: () => number | undefined,
   onPlanned: (surface: number, cells: number, isLast: boolean) => Promise<void>,
 ): AsyncGenerator<PlannedPartition> {
   let isEmpty = true;
@@ -87,7 +85,7 @@ export async function* partitionsOf(
       await counted.raster.close();
       let cells = width * height;
       for (const part of parts) {
-        const planned = plannedPartition(counting, facts, surface, counted, part, seconds());
+        const planned = plannedPartition(counting, facts, surface, counted, part);
         cells -= planned.cells;
         yield planned;
       }
@@ -102,7 +100,6 @@ function plannedPartition(
   surface: number,
   { path, raster, opened }: CountedRaster,
   part: SurfacePart,
-  seconds: number | undefined,
 ): PlannedPartition {
   const { layer, id, assumeCrs, antimeridian, onBadRecord, band, nodata, mask, raw, binning, fill } = options;
   const { firstRow, endRow } = part;
@@ -124,7 +121,6 @@ function plannedPartition(
       binning,
       fill,
       statistics: wantsStatistics(options),
-      seconds,
     },
   };
 }

@@ -26,7 +26,7 @@ import {
 } from './zonal-partitions.ts';
 import { type Manifest, RunRecord } from './zonal-record.ts';
 import { type Checkpoints, SurfaceSums } from './zonal-sums.ts';
-import { endsRun, WatchedRun, type WorkerFigures } from './zonal-workers.ts';
+import { endsRun, isOutage, WatchedRun, type WorkerFigures } from './zonal-workers.ts';
 
 /** The functions of other floors that the parent of a run uses. */
 export interface QueueParts extends PartitionParts {
@@ -84,8 +84,20 @@ export async function openQueueRun(
       onNoWorkers: () => log.news(noWorkers(options)),
     });
     return {
-      count: (counting, receive) =>
-        count(counting, parts, { options, queue, record, open, run: watched, partCells }, receive),
+      async count(counting, receive) {
+        try {
+          await count(counting, parts, { options, queue, record, open, run: watched, partCells }, receive);
+        } catch (error) {
+          if (isOutage(error)) {
+            record.keep();
+            log.news({
+              line: `What was counted is kept: --resume ${run.id} goes on.`,
+              fields: { kind: 'kept', run: run.id },
+            });
+          }
+          throw error;
+        }
+      },
       workers: () => watched.done(),
       async [Symbol.asyncDispose]() {
         await watched.close();
@@ -165,7 +177,7 @@ async function count(
       shown.advance(cells);
       if (isLast) await sums.planned(surface);
     };
-    for await (const each of partitionsOf(counting, facts, partCells, () => run.seconds, planned)) {
+    for await (const each of partitionsOf(counting, facts, partCells, planned)) {
       if (sums.isDone(each.partition.id)) shown.advance(each.cells);
       else {
         open.set(each.partition.id, each);

@@ -32,11 +32,12 @@ function hashOf(bytes: Uint8Array): Buffer {
 
 /**
  * What a run keeps in files, so that another process can go on after this one was killed. Each file is replaced as a
- * whole. All are removed when the run ends in any other way.
+ * whole. All are removed when the run ends in any other way, unless they are to be kept.
  */
 export class RunRecord {
   readonly #folder: string;
   readonly #run: string;
+  #isKept = false;
 
   constructor(queueFolder: string, run: string) {
     this.#folder = join(queueFolder, `${run}.zonal`);
@@ -103,12 +104,19 @@ export class RunRecord {
     });
   }
 
+  /** Keeps the record, because the run can go on when the server is mended. */
+  keep(): void {
+    this.#isKept = true;
+  }
+
   async remove(): Promise<void> {
+    if (this.#isKept) return;
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   /** Removes the record synchronously, for a process that is about to exit. */
   removeNow(): void {
+    if (this.#isKept) return;
     rmSync(this.#folder, { recursive: true, force: true });
   }
 

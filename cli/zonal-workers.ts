@@ -10,11 +10,15 @@ const TELL_AFTER = 5000;
 const TIMES_MEDIAN = 10;
 /** Seconds that a partition may always take, if no other limit is given. */
 const LEAST_SECONDS = 60;
+/** Seconds that a partition may take before any has ended, if no limit is given. */
+const FIRST_SECONDS = 3600;
+/** The longest time of a timer, in milliseconds. */
+const MAX_TIMER = 2 ** 31 - 1;
 /** Number of the newest partitions that the median is of. */
 const NEWEST = 101;
 
 export interface WorkerWatchOptions {
-  /** Seconds that a partition may take. Undefined: ten times the median so far, and at least a minute. */
+  /** Seconds that a partition may take on a worker. Undefined: ten times the median so far, and at least a minute. */
   readonly seconds: number | undefined;
   /** The number of cells of a job. */
   cellsOf(job: string): number;
@@ -31,18 +35,23 @@ export interface WorkerFigures {
 
 /** The code of a job that ended several workers. It would end more. */
 const DEATHS = 'graph/remote-deaths';
+/** The codes of errors of the server or the folder, which may be mended. */
+const OUTAGES: readonly string[] = ['graph/remote-lost', 'graph/remote-memory', 'graph/remote-disk'];
 /** The codes of errors that end a run, and not one job of it. */
-const OF_RUNS: ReadonlySet<unknown> = new Set(
-  ['cancelled', 'closed', 'lost', 'memory', 'disk'].map((reason) => `graph/remote-${reason}`),
-);
+const OF_RUNS: readonly string[] = ['graph/remote-cancelled', 'graph/remote-closed', ...OUTAGES];
+
+/** Whether an error is one of the server or the folder, so that the run can go on later. */
+export function isOutage(error: unknown): boolean {
+  return OUTAGES.includes(codeOf(error));
+}
 
 /** Whether an error is that of a run on a queue, so that no further job can be done. */
 export function endsRun(error: unknown): boolean {
-  return OF_RUNS.has(codeOf(error));
+  return OF_RUNS.includes(codeOf(error));
 }
 
-function codeOf(error: unknown): unknown {
-  return error instanceof QuadrilleError ? error.code : undefined;
+function codeOf(error: unknown): string {
+  return error instanceof QuadrilleError ? error.code : '';
 }
 
 interface Done {
@@ -61,7 +70,6 @@ export class WatchedRun implements RemoteRun {
   readonly #run: RemoteRun;
   readonly #options: WorkerWatchOptions;
   readonly #workers = new Map<string, Done>();
-  readonly #open = new Set<AbortController>();
   readonly #attempts = new Map<string, number>();
   /** Errors of jobs that are not to be tried again. */
   readonly #final = new Map<string, unknown>();
@@ -69,7 +77,6 @@ export class WatchedRun implements RemoteRun {
   readonly #timer: NodeJS.Timeout;
   #serving: number | undefined;
   #served = performance.now();
-  #moved = performance.now();
   #isLooking = false;
   #isTold = false;
 
@@ -86,19 +93,26 @@ export class WatchedRun implements RemoteRun {
     const attempt = (this.#attempts.get(job.id) ?? 0) + 1;
     this.#attempts.set(job.id, attempt);
     const limit = new AbortController();
-    if (this.#open.size === 0) this.#moved = performance.now();
-    this.#open.add(limit);
+    let timer: NodeJS.Timeout | undefined;
+    /** What a partition may take grows with the median, so the limit is looked at again when it is reached. */
+    const watch = (from: number): void => {
+      clearTimeout(timer);
+      const { seconds } = this;
+      const left = 1000 * seconds - (performance.now() - from);
+      if (left <= 0) limit.abort(partitionTimeout(seconds));
+      else timer = setTimeout(() => watch(from), Math.min(left, MAX_TIMER));
+    };
     try {
       const id = attempt === 1 ? job.id : `${job.id}.${attempt}`;
-      const outcome = await this.#run.submit({ ...job, id }, AbortSignal.any([signal, limit.signal]));
+      const either = AbortSignal.any([signal, limit.signal]);
+      const outcome = await this.#run.submit({ ...job, id }, either, () => watch(performance.now()));
       this.#learn(outcome, this.#options.cellsOf(job.id));
       return outcome;
     } catch (error) {
       if (codeOf(error) === DEATHS) this.#final.set(job.id, error);
       throw error;
     } finally {
-      this.#open.delete(limit);
-      this.#moved = performance.now();
+      clearTimeout(timer);
     }
   }
 
@@ -110,10 +124,11 @@ export class WatchedRun implements RemoteRun {
     clearInterval(this.#timer);
   }
 
-  /** Seconds that a partition may take; undefined while nothing is known. */
-  get seconds(): number | undefined {
+  /** Seconds that a partition may take on a worker. */
+  get seconds(): number {
     const { seconds } = this.#options;
-    if (seconds !== undefined || this.#seconds.length === 0) return seconds;
+    if (seconds !== undefined) return seconds;
+    if (this.#seconds.length === 0) return FIRST_SECONDS;
     const sorted = this.#seconds.toSorted((a, b) => a - b);
     return Math.max(LEAST_SECONDS, TIMES_MEDIAN * sorted[sorted.length >> 1]!);
   }
@@ -153,10 +168,8 @@ export class WatchedRun implements RemoteRun {
       if (this.#serving > 0) {
         this.#served = now;
         this.#isTold = false;
-        this.#takeBack(now);
         return;
       }
-      this.#moved = now;
       if (now - this.#served < TELL_AFTER || this.#isTold) return;
       this.#isTold = true;
       this.#options.onNoWorkers();
@@ -166,19 +179,9 @@ export class WatchedRun implements RemoteRun {
       this.#isLooking = false;
     }
   }
-
-  /**
-   * Takes back all jobs if none has ended for as long as one may take: then all that workers do take too long. A worker
-   * that can still count time has given up its partition before.
-   */
-  #takeBack(now: number): void {
-    const { seconds } = this;
-    if (seconds === undefined || now - this.#moved < 1000 * seconds + 2 * LOOK_EVERY) return;
-    for (const limit of this.#open) limit.abort(partitionTimeout(seconds));
-  }
 }
 
-export function partitionTimeout(seconds: number): GraphError {
+function partitionTimeout(seconds: number): GraphError {
   return new GraphError('zonal/partition-timeout', 'A partition takes too long.', {
     expected: `at most ${seconds.toFixed(0)} seconds`,
     remedy: 'Allow more time with --partition-timeout SECONDS, or leave such partitions out with --on-error skip.',

@@ -82,6 +82,9 @@ interface Task {
   looked: number;
   payload: Parcel | undefined;
   readonly signal: AbortSignal;
+  readonly onBegan: (() => void) | undefined;
+  /** The id in Redis under which a worker began it. */
+  begun: string | undefined;
   /** Whether its answer is being read. */
   isSettling: boolean;
   resolve(outcome: RemoteOutcome): void;
@@ -141,6 +144,7 @@ export class RedisRun implements RemoteRun {
     });
     this.#queue.on('error', () => undefined);
     this.#events.on('error', () => undefined);
+    this.#events.on('active', ({ jobId }) => this.#hear(jobId, async (task) => this.#tellBegun(task)));
     this.#events.on('completed', ({ jobId, returnvalue }) =>
       this.#hear(jobId, (task) => this.#settle(task, returnvalue)),
     );
@@ -182,7 +186,7 @@ export class RedisRun implements RemoteRun {
     }
   }
 
-  async submit(job: RemoteJob, signal: AbortSignal): Promise<RemoteOutcome> {
+  async submit(job: RemoteJob, signal: AbortSignal, onBegan?: () => void): Promise<RemoteOutcome> {
     if (this.#closing !== undefined) throw closedError('run');
     if (this.#ended !== undefined) throw this.#ended;
     signal.throwIfAborted();
@@ -193,7 +197,7 @@ export class RedisRun implements RemoteRun {
       const task: Task = {
         ...{ job, signal, key: this.#keyOf(job.id, 0), generation: 0, lostTo: new Set(), damages: 0 },
         ...{ declined: undefined, fullSince: undefined, looked: performance.now(), payload: undefined },
-        ...{ isSettling: false, resolve, reject },
+        ...{ onBegan, begun: undefined, isSettling: false, resolve, reject },
       };
       this.#tasks.set(job.id, task);
       this.#chore(this.#handOut(task));
@@ -449,6 +453,12 @@ export class RedisRun implements RemoteRun {
     }
   }
 
+  #tellBegun(task: Task): void {
+    if (task.begun === task.key) return;
+    task.begun = task.key;
+    task.onBegan?.();
+  }
+
   async #look(task: Task, connected?: ReadonlySet<string>): Promise<void> {
     if (task.isSettling) return;
     const { key } = task;
@@ -460,6 +470,7 @@ export class RedisRun implements RemoteRun {
     if (job.finishedOn !== undefined)
       return job.failedReason ? this.#fail(task, job.failedReason) : this.#settle(task, job.returnvalue);
     const worker = job.processedBy;
+    if (worker !== undefined) this.#tellBegun(task);
     if (worker === undefined || connected === undefined || connected.has(worker)) return;
     // The worker's connection has ended. One that said goodbye is no member any more, and gave its jobs back. One that
     // comes back has not died.

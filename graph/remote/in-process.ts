@@ -72,22 +72,23 @@ class InProcessRun implements RemoteRun {
     this.#closed = closed;
   }
 
-  async submit(job: RemoteJob, signal: AbortSignal): Promise<RemoteOutcome> {
+  async submit(job: RemoteJob, signal: AbortSignal, onBegan?: () => void): Promise<RemoteOutcome> {
     if (this.#abort.signal.aborted) throw closedError('run');
     signal.throwIfAborted();
     const either = AbortSignal.any([signal, this.#abort.signal]);
-    const work = this.#work(job, either);
+    const work = this.#work(job, either, onBegan);
     this.#jobs.add(work);
     const ended = (): void => void this.#jobs.delete(work);
     work.then(ended, ended);
     return orAborted(work, either);
   }
 
-  async #work(job: RemoteJob, signal: AbortSignal): Promise<RemoteOutcome> {
+  async #work(job: RemoteJob, signal: AbortSignal, onBegan?: () => void): Promise<RemoteOutcome> {
     await this.#turns.take();
     try {
       signal.throwIfAborted();
       const { modules, context } = this.#options;
+      onBegan?.();
       return await doJob(job, modules, { context, signal, worker: 'in process' });
     } finally {
       this.#turns.giveBack();

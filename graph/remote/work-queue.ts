@@ -43,9 +43,10 @@ export interface RemoteRun {
   readonly id: string;
   /**
    * Hands out a job. Rejects with a `GraphError`, whose code starts with `graph/remote-`, if the job cannot be done. An
-   * abort takes the job back and rejects with the reason of the signal.
+   * abort takes the job back and rejects with the reason of the signal. `onBegan` is called when a worker has begun it,
+   * again if another worker begins it anew.
    */
-  submit(job: RemoteJob, signal: AbortSignal): Promise<RemoteOutcome>;
+  submit(job: RemoteJob, signal: AbortSignal, onBegan?: () => void): Promise<RemoteOutcome>;
   workers(): Promise<WorkerCount>;
   /** Takes back all jobs that are left, and removes everything that the run wrote. */
   close(): Promise<void>;

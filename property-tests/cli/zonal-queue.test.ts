@@ -173,7 +173,10 @@ describe('zonal on a queue', () => {
   });
 
   test('gives up a partition that takes too long', async () => {
-    const openRaster = () => new Promise<never>(() => {});
+    const openRaster = async () => {
+      await delay(300);
+      throw new Error('too late');
+    };
     const args = [...BINS, '--partition-timeout', '0.05'];
     const { error } = await zonalOnQueue(shop, context, args, { workerParts: { openRaster } });
     expect(error).toMatchObject({

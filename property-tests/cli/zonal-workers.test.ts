@@ -4,7 +4,10 @@ import type { RemoteJob, RemoteOutcome, RemoteRun } from '../../graph/index.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }));
+beforeEach(
+  () =>
+    void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setTimeout', 'clearTimeout', 'performance'] }),
+);
 afterEach(() => void vi.useRealTimers());
 
 const job = (id: string): RemoteJob => ({
@@ -19,17 +22,19 @@ const outcome = (worker: string, started: number, ended: number): RemoteOutcome 
 /** A run of which the test says what its workers do. Jobs that are taken back reject. */
 function handRun(workers: { count: number }) {
   const open = new Map<string, (outcome: RemoteOutcome) => void>();
+  const begun = new Map<string, (() => void) | undefined>();
   const run: RemoteRun = {
     id: 'r',
-    submit: ({ id }, signal) =>
+    submit: ({ id }, signal, onBegan) =>
       new Promise((resolve, reject) => {
         open.set(id, resolve);
+        begun.set(id, onBegan);
         signal.addEventListener('abort', () => reject(signal.reason));
       }),
     workers: async () => ({ workers: workers.count }),
     close: async () => undefined,
   };
-  return { run, open };
+  return { run, open, begin: (id: string) => begun.get(id)!() };
 }
 
 const NEVER = new AbortController().signal;
@@ -54,9 +59,8 @@ describe('a watched run', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('takes all jobs back when none has ended for as long as one may take, while there are workers', async () => {
-    const workers = { count: 1 };
-    const { run, open } = handRun(workers);
+  test('takes a job back that a worker has had for too long, but none that waits for a worker', async () => {
+    const { run, open, begin } = handRun({ count: 1 });
     const watched = new WatchedRun(run, { seconds: 100, cellsOf: () => 1, onNoWorkers: () => undefined });
     const ends = ['a', 'b', 'c'].map((id) =>
       watched.submit(job(id), NEVER).then(
@@ -64,16 +68,23 @@ describe('a watched run', () => {
         (error: { readonly code: string }) => error.code,
       ),
     );
+    begin('a');
+    begin('b');
     await vi.advanceTimersByTimeAsync(80_000);
     open.get('a')!(outcome('w', 0, 80_000));
-    workers.count = 0;
-    await vi.advanceTimersByTimeAsync(500_000);
-    workers.count = 1;
-    await vi.advanceTimersByTimeAsync(98_000);
+    // The worker died, and another one began the job anew.
+    begin('b');
+    await vi.advanceTimersByTimeAsync(99_000);
     expect(await Promise.race([ends[1], 'open'])).toBe('open');
-    await vi.advanceTimersByTimeAsync(8000);
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(await ends[1]).toBe('zonal/partition-timeout');
+    await vi.advanceTimersByTimeAsync(500_000);
+    expect(await Promise.race([ends[2], 'open'])).toBe('open');
+    begin('c');
+    await vi.advanceTimersByTimeAsync(101_000);
     expect(await Promise.all(ends)).toEqual(['done', 'zonal/partition-timeout', 'zonal/partition-timeout']);
     await watched.close();
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   const times = fc.array(fc.tuple(fc.constantFrom('v', 'w'), fc.integer({ min: 1, max: 40_000 })), { minLength: 1 });
@@ -83,7 +94,7 @@ describe('a watched run', () => {
     async (done) => {
       const { run, open } = handRun({ count: 1 });
       const watched = new WatchedRun(run, { seconds: undefined, cellsOf: () => 1000, onNoWorkers: () => undefined });
-      expect(watched.seconds).toBeUndefined();
+      expect(watched.seconds).toBe(3600);
       const clock = { v: 0, w: 0 };
       for (const [i, [worker, milliseconds]] of done.entries()) {
         const end = watched.submit(job(`${i}`), NEVER);

@@ -1,6 +1,9 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { type ErrorPolicy, graph, type WorkQueue } from '../../graph/index.ts';
+import { writeItem } from '../../graph/remote/job-wire.ts';
+import { packed } from '../../graph/remote/wire.ts';
 import { cancelRun, listRuns, redisQueue } from '../../queues/index.ts';
 import { test } from '../law-test.ts';
 import { describeWithRedis, startRedis } from '../support/redis-server.ts';
@@ -105,6 +108,24 @@ describeWithRedis('a queue on Redis', () => {
     expect(await result).toEqual(files.map(() => 'done elsewhere'));
     await queue.close();
     expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
+  });
+
+  test('tells when a worker has begun a job', async () => {
+    await using redis = await startRedis();
+    using folder = queueFolder();
+    const settings = { url: redis.url, folder: folder.path };
+    const queue = await redisQueue(settings);
+    const run = await queue.openRun();
+    let begun = 0;
+    const payload = await packed(await writeItem(21, { index: 0, lane: 0, attempt: 1 }));
+    const job = { id: 'j', function: { module: 'own', name: 'double' }, payload };
+    const done = run.submit(job, new AbortController().signal, () => begun++);
+    await delay(300);
+    expect(begun).toBe(0);
+    await using _worker = startWorker(settings);
+    await done;
+    expect(begun).toBe(1);
+    await queue.close();
   });
 
   test('lists and cancels runs', async () => {
