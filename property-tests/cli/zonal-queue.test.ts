@@ -273,6 +273,21 @@ describe('a run that was killed', () => {
     }
   });
 
+  test('is gone on with after the server was away for too long', async () => {
+    let jobs = 0;
+    const lost = (queue: WorkQueue) =>
+      beforeJobs(queue, async () => {
+        if (++jobs > 2) throw new GraphError('graph/remote-lost', 'Away.', {});
+      });
+    const setting = { around: lost, lanes: 1, checkpoints: ALWAYS };
+    const { error, events } = await zonalOnQueue(shop, context, [...MANY, '--on-error', 'skip'], setting);
+    expect(error).toMatchObject({ code: 'graph/remote-lost' });
+    expect(events.find(({ kind }) => kind === 'kept')).toMatchObject({ run: 'run-1' });
+    const resumed = await zonalOnQueue(shop, context, [...MANY, '--resume', 'run-1']);
+    expect(resumed.stdout).toBe(await zonalHere(shop, MANY));
+    expect(await left()).toEqual([]);
+  });
+
   test('is refused if what it kept was damaged', async () => {
     const copied = (queue: WorkQueue) =>
       beforeJobs(queue, () => cp(shop.path('queue/run-1.zonal'), shop.path('queue/run-9.zonal'), { recursive: true }));
