@@ -1,3 +1,4 @@
+import type { Platform } from '../platform.ts';
 import type { Context } from '../primitives/context.ts';
 import { DeviceLostError } from '../primitives/errors.ts';
 import { shownUrl } from '../queues/connection.ts';
@@ -33,9 +34,21 @@ export const workerParts: WorkerParts<Context> = {
 };
 
 async function openAny(options: BackendOptions): Promise<WorkerContext<Context>> {
-  const { open } = await import('../on-node.ts');
-  const context = await open(options);
-  return { context, label: context.backend.name };
+  const [{ openOn }, { node }, { adapterName }] = await Promise.all([
+    import('../open.ts'),
+    import('../on-node.ts'),
+    import('../backends/webgpu/device/adapter-name.ts'),
+  ]);
+  let adapter = '';
+  const gpu: Platform['gpu'] = async (kind) => {
+    const found = await node.gpu(kind);
+    const info = (await found?.requestAdapter())?.info;
+    if (info !== undefined) adapter = adapterName(info);
+    return found;
+  };
+  const context = await openOn({ ...node, gpu }, options);
+  const { name } = context.backend;
+  return { context, label: name === 'webgpu' ? adapter : name };
 }
 
 async function openOnCard(index: number, signal: AbortSignal): Promise<WorkerContext<Context>> {

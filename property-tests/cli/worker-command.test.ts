@@ -6,11 +6,12 @@ import { jsonLog } from '../../cli/json-log.ts';
 import { runWorker, type WorkerParts } from '../../cli/worker.ts';
 import { parseWorkerArguments } from '../../cli/worker-arguments.ts';
 import { loadModules } from '../../cli/worker-modules.ts';
+import { workerParts } from '../../cli/worker-parts.ts';
 import { workerTally } from '../../cli/worker-tally.ts';
 import type { RemoteModules } from '../../graph/index.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import type { ServeQueueOptions, WorkerNews } from '../../queues/index.ts';
-import { caseCount } from '../cases.ts';
+import { caseCount, THOROUGH } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 
@@ -237,6 +238,23 @@ describe('a worker', () => {
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/^quadrille: .*nvidia-smi.* Leave --gpu out/);
   });
+
+  // Opening a GPU takes seconds.
+  const backends = [
+    ['reference', /^reference$/],
+    ['webgpu', /^(?!webgpu$).*\w/],
+  ] as const;
+  test.each(THOROUGH ? backends : backends.slice(0, 1))(
+    'opens %s, of which lists of workers show the name',
+    async (backend, name) => {
+      const adapter = backend === 'webgpu' ? ['--adapter', testAdapter()] : [];
+      const words = [...PLACE, '--backend', backend, ...adapter];
+      const opened = await workerParts.openContext(parseWorkerArguments(words), new AbortController().signal);
+      expect(opened.label).toMatch(name);
+      expect(await workerParts.lossOf(opened.context)).toBeUndefined();
+      await opened.context.close();
+    },
+  );
 
   test('closes its context if the queue cannot be served', async () => {
     const { parts, context } = partsWith({}, () => Promise.reject(new Error('no server')));
