@@ -89,11 +89,18 @@ export async function factsOfRaster(path: string): Promise<readonly FileFacts[]>
 }
 
 /**
- * Throws unless the files that are found are those that are meant.
+ * Throws unless the files that a worker finds are those that the parent has.
  *
- * @throws FormatError `zonal/other-file`.
+ * @throws FormatError `zonal/other-file`, also if there is no file.
  */
-export function requireSameFiles(expected: readonly FileFacts[], got: readonly FileFacts[]): void {
+export async function requireSameFiles(
+  expected: readonly FileFacts[],
+  find: () => Promise<readonly FileFacts[]>,
+): Promise<void> {
+  const got = await find().catch((error: unknown): readonly FileFacts[] => {
+    if (error instanceof FormatError && error.code === 'format/missing-file') return [];
+    throw error;
+  });
   for (const [at, facts] of expected.entries()) {
     const found = got[at];
     const difference = found === undefined ? { expected: 'a file', got: 'none' } : differenceOf(facts, found);

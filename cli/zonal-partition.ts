@@ -125,8 +125,11 @@ export interface ZonalModule {
   ): Promise<CountedPartition>;
 }
 
-/** Number of rasters, files of zones, and grids with zones that are kept for the next partition. */
-const KEPT = { rasters: 8, zones: 2, grids: 4 };
+/**
+ * Number of rasters, files of zones, and grids with zones that are kept for the next partition. An open raster has
+ * threads of its own.
+ */
+const KEPT = { rasters: 2, zones: 2, grids: 4 };
 
 /**
  * Makes a worker's module. Files are opened and read once for as many partitions as possible, and checked for each: it
@@ -165,8 +168,8 @@ export function zonalModule(parts: PartitionParts, memoryBytes: number): ZonalMo
     async countPartition(partition, { ctx, signal }) {
       requireArguments('countPartition', { partition }, { partition: somePartition });
       const { id, part, raster, binning, fill, statistics } = partition;
-      requireSameFiles([partition.zones], [await factsOfFile(partition.zones.path)]);
-      requireSameFiles(raster.files, await factsOfRaster(raster.files[0]!.path));
+      await requireSameFiles([partition.zones], async () => [await factsOfFile(partition.zones.path)]);
+      await requireSameFiles(raster.files, () => factsOfRaster(raster.files[0]!.path));
       const context = ctx as Context;
       const counts = await useZones(partition, (zones, key) =>
         grids.use(

@@ -162,6 +162,13 @@ describe('zonal on a queue', () => {
     expect(error).toMatchObject({ code: 'zonal/other-file', place: { file }, remedy: expect.any(String) });
   });
 
+  test('refuses a worker that does not see a file', async () => {
+    await shop.writeRaster('gone.tif');
+    const around = (queue: WorkQueue) => beforeJobs(queue, () => rm(shop.path('gone.tif'), { force: true }));
+    const { error } = await zonalOnQueue(shop, context, ['--raster', '@gone.tif', '--unique'], { around });
+    expect(error).toMatchObject({ code: 'zonal/other-file', got: 'none', place: { file: shop.path('gone.tif') } });
+  });
+
   test('refuses a worker to which the same file states something else', async () => {
     const openRaster: PartitionParts['openRaster'] = async (path, options) => ({
       ...(await zonalParts.openRaster(path, options)),

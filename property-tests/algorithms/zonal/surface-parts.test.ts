@@ -134,7 +134,7 @@ onEveryBackend((opened, { runs }) => {
   );
 
   test.prop([randomPacked.filter(({ layout: { sample } }) => sample !== 'f32'), corners, binnings, ways], {
-    numRuns: 2 * runs,
+    numRuns: runs,
   })('parts are read by blocks, by encoded tiles or by rows', async (packed, boxes, binning, ways) => {
     const raster = await openPackedRaster(await packedBytes(packed, undefined, { codec: 'auto' }));
     const { width, height, originX, originY, stepX, stepY } = raster;
