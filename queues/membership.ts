@@ -13,7 +13,7 @@ import type { RedisPackages } from './redis-packages.ts';
 /** Milliseconds between two signs of life. */
 const BEAT = 2000;
 /** A member that gave no sign of life for so many milliseconds is not counted. */
-export const MEMBER_TIMEOUT: number = 10_000;
+const MEMBER_TIMEOUT = 10_000;
 /** Milliseconds for which a queue without members keeps what its members agreed on. */
 const JOIN_TIMEOUT = 30_000;
 
