@@ -12,6 +12,7 @@ const WORKERS = [
   'formats/result-sets/parse-worker.ts',
   'formats/tiff/decode-worker.ts',
   'queues/serving-thread.ts',
+  'property-tests/queues/queue-parent.ts',
   'property-tests/queues/queue-worker.ts',
 ];
 
@@ -23,21 +24,27 @@ export default async function compileWorkers() {
   const caches = join(root, 'node_modules', '.cache');
   mkdirSync(caches, { recursive: true });
   const outdir = mkdtempSync(join(caches, 'quadrille-workers-'));
-  const entryPoints = WORKERS.map((name) => join(root, name));
-  await build({
-    entryPoints: [
-      ...entryPoints.map((path) => ({ in: path, out: compiledName(pathToFileURL(path)).replace(/\.js$/, '') })),
-      // A compiled process looks for the files of its threads beside it, under their own names.
-      { in: join(root, 'queues/serving-thread.ts'), out: 'serving-thread' },
-    ],
-    outdir,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    sourcemap: true,
-    target: 'node20',
-  });
+  const paths = WORKERS.map((name) => join(root, name));
+  const settings = { outdir, bundle: true, platform: 'node', format: 'esm', sourcemap: true, target: 'node20' };
+  await Promise.all([
+    build({
+      ...settings,
+      entryPoints: paths.map((path) => ({
+        in: path,
+        out: compiledName(pathToFileURL(path)).replace(/\.js$/, ''),
+      })),
+      packages: 'external',
+    }),
+    // A compiled process looks for the files of its threads beside it, under their own names. With its packages, this one
+    // starts in half the time.
+    build({
+      ...settings,
+      entryPoints: [{ in: join(root, 'queues/serving-thread.ts'), out: 'serving-thread' }],
+      banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+      define: { __dirname: '""', __filename: '""' },
+      sourcemap: false,
+    }),
+  ]);
   process.env.QUADRILLE_COMPILED_WORKERS = outdir;
   const built = `${outdir}-built`;
   process.env.QUADRILLE_BUILT = built;

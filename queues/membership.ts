@@ -59,8 +59,8 @@ export class Membership {
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
   #isLeaving = false;
-  /** Called if the queue does not take this member any more, and with `undefined` after each sign of life. */
-  onBeat: (problem?: unknown) => void = () => {};
+  /** Called if the queue does not take this member any more: the server forgot what members agreed on, and others came first. */
+  onRefused: (error: GraphError) => void = () => {};
 
   private constructor(id: string, redis: Redis, queue: string, agreement: Agreement, facts: OwnFacts) {
     this.id = id;
@@ -137,10 +137,10 @@ export class Membership {
 
   #plan(): void {
     this.#timer = setTimeout(() => {
-      this.#beating = this.#beat().then(
-        () => this.onBeat(),
-        (problem: unknown) => this.onBeat(problem),
-      );
+      // Errors of the connection pass.
+      this.#beating = this.#beat().catch((problem: unknown) => {
+        if (problem instanceof GraphError) this.onRefused(problem);
+      });
       void this.#beating.then(() => this.#isLeaving || this.#plan());
     }, BEAT);
   }

@@ -54,6 +54,9 @@ export async function redisQueue(options: RedisQueueOptions): Promise<WorkQueue>
   const runs = new Set<RedisRun>();
   const facts = () => ({ kind: 'parent', lanes: 0, done: 0 }) as const;
   const membership = await Membership.join(settings, packages, facts);
+  membership.onRefused = (error) => {
+    for (const run of runs) run.end(error);
+  };
   let isClosed = false;
   return {
     name: `redis ${settings.queue}`,

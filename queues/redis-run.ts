@@ -416,7 +416,7 @@ export class RedisRun implements RemoteRun {
   #tick(): void {
     const { patience, settings } = this.#options;
     this.#silent += LOOK;
-    if (this.#silent > patience) this.#end(lostError(settings.url, patience));
+    if (this.#silent > patience) this.end(lostError(settings.url, patience));
     if (this.#isLooking) return;
     this.#isLooking = true;
     const done = (): void => {
@@ -433,7 +433,7 @@ export class RedisRun implements RemoteRun {
       const [cancelled] = await Promise.all([redis.sismember(this.#keys.cancelled, this.id), this.#report()]);
       this.#silent = 0;
       this.#full = 0;
-      if (cancelled === 1) return this.#end(cancelledError(this.id));
+      if (cancelled === 1) return this.end(cancelledError(this.id));
       if (this.#tasks.size === 0) return;
       // A worker is dead if it was connected and is not any more. Members are read later: a worker that ends leaves before
       // its connection ends.
@@ -449,7 +449,7 @@ export class RedisRun implements RemoteRun {
       if (!isFull(error)) return;
       this.#silent = 0;
       this.#full += LOOK;
-      if (this.#full > patience) this.#end(memoryError(patience, error));
+      if (this.#full > patience) this.end(memoryError(patience, error));
     }
   }
 
@@ -482,7 +482,7 @@ export class RedisRun implements RemoteRun {
   }
 
   /** Rejects all jobs, those that come later, too. */
-  #end(error: unknown): void {
+  end(error: unknown): void {
     this.#ended ??= error;
     for (const task of [...this.#tasks.values()]) this.#drop(task, error);
   }

@@ -72,12 +72,11 @@ async function serve(): Promise<void> {
     post({ kind: 'stopped' });
     port.close();
   };
-  membership.onBeat = (problem) => {
-    if (isRefusal(problem))
-      void writeThrown(problem).then((error) => {
-        post({ kind: 'refused', error });
-        void stop(true);
-      });
+  membership.onRefused = (refusal) => {
+    void writeThrown(refusal).then((error) => {
+      post({ kind: 'refused', error });
+      void stop(true);
+    });
   };
   let isAway = false;
   const tell = (kind: 'away' | 'back'): void => {
@@ -158,9 +157,3 @@ function begin(key: string, run: string, job: RemoteJob): Promise<Answer> {
 }
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
-
-/** Whether the queue does not take this worker any more. Errors of the connection pass. */
-function isRefusal(problem: unknown): boolean {
-  const code = (problem as { readonly code?: unknown } | undefined)?.code;
-  return typeof code === 'string' && code.startsWith('graph/');
-}

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { describeOnRedis } from '../support/redis-server.ts';
-import { began, LOCK, onQueue, someChores, testFault, until } from './faults.ts';
+import { onQueue, someChores } from './chores.ts';
+import { began, LOCK, testFault, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 import { startProxy } from './redis-proxy.ts';
 

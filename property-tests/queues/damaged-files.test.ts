@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { describeOnRedis } from '../support/redis-server.ts';
-import { onQueue, type Random, someChores, testFault } from './faults.ts';
+import { onQueue, type Random, someChores } from './chores.ts';
+import { began, testFault, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
+import { startCompiled } from './queue-processes.ts';
 
 /** Chores of which all need files both ways. */
 const largeChores = (random: Random, count: number) =>
@@ -54,5 +57,32 @@ describeOnRedis('files between processes', { concurrent: true }, (redis) => {
       cause: { code: 'graph/remote-file', place: { file: expect.stringContaining(place.settings.folder) } },
     });
     await queue.close();
+  });
+
+  testFault('on a full disk wait until there is room', redis, async (place, random) => {
+    const full = await place.worker({}, {}, 60);
+    const queue = await place.queue();
+    const run = place.do(queue, largeChores(random, 4));
+    await until(() => full.news.filter(({ kind }) => kind === 'ended').length > 4, 'jobs were done again');
+    await place.worker();
+    full.process.kill('SIGTERM');
+    expect(await full.ended).toBe(0);
+    await run;
+    await queue.close();
+  });
+
+  testFault('on a disk that stays full end the run', redis, async (place, random) => {
+    const full = await place.worker({}, {}, 60);
+    const queue = await place.queue({ patience: 1500 });
+    const run = onQueue(queue, functions.chore, largeChores(random, 2));
+    // The parent cannot write either.
+    const settings = { ...place.settings, patience: 1500 };
+    const parent = startCompiled('queue-parent', { settings, id: 'full', seed: 1, count: 20 }, {}, 60);
+    const [code] = await once(parent.stdout, 'data');
+    await expect(run).rejects.toMatchObject({ cause: { code: 'graph/remote-disk' } });
+    expect(String(code)).toBe('graph/remote-disk');
+    await once(parent, 'exit');
+    await queue.close();
+    expect(began(full)).toBeGreaterThan(2);
   });
 });

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { describeOnRedis } from '../support/redis-server.ts';
-import { began, onQueue, someChores, testFault, until } from './faults.ts';
+import { onQueue, someChores } from './chores.ts';
+import { began, testFault, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 
 describeOnRedis('a Redis server that keeps what it has on disk', {}, (redis) => {
@@ -49,7 +50,7 @@ describeOnRedis('a Redis server that keeps what it has on disk', {}, (redis) => 
     const idle = await place.worker({ queue: 'idle' });
     const busy = await place.worker({ grace: 1000 });
     const queue = await place.queue({ patience: 1500 });
-    const runs = [onQueue(queue, functions.forever, [1]), onQueue(queue, functions.double, [1])];
+    const runs = [onQueue(queue, functions.forever, [1]), onQueue(queue, functions.forever, [2])];
     const patient = await place.queue();
     const patientRun = onQueue(patient, functions.forever, [1]);
     await until(() => began(busy) > 0, 'a job began');

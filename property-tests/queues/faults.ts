@@ -3,78 +3,22 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect } from 'vitest';
-import { type ErrorPolicy, graph, type WorkQueue } from '../../graph/index.ts';
+import type { WorkQueue } from '../../graph/index.ts';
 import { type QueueSettings, type RedisQueueOptions, redisQueue } from '../../queues/index.ts';
 import { costlyCaseCount } from '../cases.ts';
 import { test } from '../law-test.ts';
 import type { TestRedis } from '../support/redis-server.ts';
+import { choresAlone, onQueue, Random, type RunSettings } from './chores.ts';
 import { type Chore, chore } from './queue-functions.ts';
 import { leftInRedis, queueFolder, startWorker, type WorkerProcess } from './queue-processes.ts';
 
 /** Milliseconds of a lock in tests of faults. The shortest that there is. */
 export const LOCK = 1000;
 
-/** Random whole numbers, the same for the same seed. */
-export class Random {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed;
-  }
-
-  /** A number from `low` up to, but not including, `high`. */
-  between(low: number, high: number): number {
-    this.#state = (Math.imul(this.#state, 1664525) + 1013904223) >>> 0;
-    return low + Math.floor((this.#state / 2 ** 32) * (high - low));
-  }
-}
-
-/** Items of `chore` that take between 10 ms and `most` ms each. Some need files on the way there, on the way back, or both. */
-export function someChores(random: Random, count: number, most = 150): readonly Chore[] {
-  return Array.from({ length: count }, (_, value) => ({
-    value,
-    milliseconds: random.between(10, most),
-    data: new Uint8Array(random.between(0, 3) === 0 ? random.between(66_000, 200_000) : 9).fill(value),
-    length: random.between(0, 3) === 0 ? random.between(66_000, 200_000) : random.between(0, 9),
-  }));
-}
-
-/** What one process gives for chores. */
-export const choresAlone = (chores: readonly Chore[]): Promise<Uint8Array[]> =>
-  Promise.all(chores.map((each) => chore({ ...each, milliseconds: 0 })));
-
-export interface RunSettings {
-  readonly lanes?: number;
-  readonly onError?: ErrorPolicy;
-  readonly signal?: AbortSignal;
-  readonly id?: string;
-  readonly title?: string;
-  /** Names the jobs of items. */
-  readonly jobId?: (item: never) => string;
-}
-
-/** Runs a function for each item on a queue. The results have the order of the items. */
-export function onQueue<A, B>(
-  queue: WorkQueue,
-  fn: (item: A, context: never) => B | Promise<B>,
-  items: readonly A[],
-  { lanes = 6, onError, signal, id, title, jobId }: RunSettings = {},
-): Promise<B[]> {
-  const remote = { queue, module: 'own', run: { id, title }, id: jobId };
-  const definition = graph('remote', (g) => {
-    const source = g.source('items', items);
-    return g.collect('all', g.stage('work', source, fn as never, { lanes, ordered: true, onError, remote } as never));
-  });
-  const { result } = definition.run(undefined, { signal }) as { readonly result: Promise<B[]> };
-  // The test may look at it later.
-  result.catch(() => undefined);
-  return result;
-}
-
 /** A queue of its own on a Redis server, with a folder, and worker processes that serve it. */
 export class FaultPlace {
   readonly redis: TestRedis;
-  readonly settings: QueueSettings & Required<Pick<QueueSettings, 'lock' | 'queue'>>;
+  readonly settings: QueueSettings & { readonly lock: number; readonly queue: string };
   readonly #folder: ReturnType<typeof queueFolder> = queueFolder();
   readonly #scratch: ReturnType<typeof queueFolder> = queueFolder();
   readonly #workers: Set<WorkerProcess> = new Set();
@@ -89,8 +33,9 @@ export class FaultPlace {
   async worker(
     settings: Partial<Parameters<typeof startWorker>[0]> = {},
     env: Readonly<Record<string, string>> = {},
+    limit?: number,
   ): Promise<WorkerProcess> {
-    const worker = startWorker({ ...this.settings, ...settings }, env);
+    const worker = startWorker({ ...this.settings, ...settings }, env, limit);
     this.#workers.add(worker);
     await worker.ready;
     return worker;
@@ -107,7 +52,7 @@ export class FaultPlace {
 
   /** A connection of the test. */
   get client(): Redis {
-    this.#client ??= new Redis(this.settings.url, { retryStrategy: () => 20 });
+    this.#client ??= new Redis(this.settings.url, { retryStrategy: () => 20 }).on('error', () => undefined);
     return this.#client;
   }
 

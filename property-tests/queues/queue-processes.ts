@@ -1,10 +1,11 @@
 // Processes for tests of queues.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import { Redis } from 'ioredis';
 import type { QueueSettings, WorkerNews } from '../../queues/index.ts';
 
@@ -25,12 +26,10 @@ export interface WorkerProcess {
 export function startWorker(
   settings: QueueSettings & { readonly lanes?: number; readonly grace?: number },
   env: Readonly<Record<string, string>> = {},
+  /** Most KiB that a file of the process may have. */
+  limit?: number,
 ): WorkerProcess {
-  const file = join(process.env.QUADRILLE_COMPILED_WORKERS!, 'property-tests-queues-queue-worker.js');
-  const child = spawn(process.execPath, [file, JSON.stringify(settings)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
-  });
+  const child = startCompiled('queue-worker', settings, env, limit);
   const news: WorkerNews[] = [];
   const errors: string[] = [];
   child.stderr.on('data', (text) => errors.push(String(text)));
@@ -51,6 +50,20 @@ export function startWorker(
       await ended;
     },
   };
+}
+
+/** Starts a program of this folder. A limited process cannot write larger files, as if the disk were full. */
+export function startCompiled(
+  name: string,
+  options: object,
+  env: Readonly<Record<string, string>> = {},
+  limit?: number,
+): ChildProcessByStdio<null, Readable, Readable> {
+  const file = join(process.env.QUADRILLE_COMPILED_WORKERS!, `property-tests-queues-${name}.js`);
+  const command = [process.execPath, file, JSON.stringify(options)];
+  const [program, ...args] =
+    limit === undefined ? command : ['bash', '-c', `ulimit -f ${limit}; exec "$@"`, '', ...command];
+  return spawn(program!, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
 }
 
 /** A folder of a queue, which is removed at the end. */

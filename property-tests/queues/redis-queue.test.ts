@@ -1,30 +1,15 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { type ErrorPolicy, graph, type WorkQueue } from '../../graph/index.ts';
 import { writeItem } from '../../graph/remote/job-wire.ts';
 import { packed } from '../../graph/remote/wire.ts';
 import { cancelRun, listRuns, redisQueue } from '../../queues/index.ts';
 import { test } from '../law-test.ts';
 import { describeWithRedis, startRedis } from '../support/redis-server.ts';
+import { onQueue } from './chores.ts';
 import * as functions from './queue-functions.ts';
 import { leftInRedis, queueFolder, startWorker } from './queue-processes.ts';
 
-/** Runs a function for each item on a queue. The results have the order of the items. */
-const onQueue = <A, B>(
-  queue: WorkQueue,
-  fn: (item: A, context: never) => B | Promise<B>,
-  items: readonly A[],
-  options: { lanes?: number; onError?: ErrorPolicy; signal?: AbortSignal; title?: string } = {},
-) => {
-  const { lanes = 4, onError, signal, title } = options;
-  const remote = { queue, module: 'own', run: { title } };
-  const definition = graph('remote', (g) => {
-    const source = g.source('items', items);
-    return g.collect('all', g.stage('work', source, fn as never, { lanes, ordered: true, onError, remote }));
-  });
-  return definition.run(undefined, { signal }) as { readonly result: Promise<B[]> };
-};
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 describeWithRedis('a queue on Redis', () => {
@@ -36,10 +21,10 @@ describeWithRedis('a queue on Redis', () => {
     await using second = startWorker({ ...settings, lanes: 3 });
     const queue = await redisQueue(settings);
     // Workers may be there before and come after the parent.
-    const doubled = onQueue(queue, functions.double, range(500)).result;
+    const doubled = onQueue(queue, functions.double, range(500));
     const sizes = [0, 1, 40_000, 65_000, 65_536, 66_000, 1_000_000];
-    const swollen = onQueue(queue, functions.swell, sizes).result;
-    const thrown = onQueue(queue, functions.fail, [7]).result.catch((error: unknown) => error);
+    const swollen = onQueue(queue, functions.swell, sizes);
+    const thrown = onQueue(queue, functions.fail, [7]).catch((error: unknown) => error);
     expect(await doubled).toEqual(range(500).map((i) => 2 * i));
     expect(await swollen).toEqual(sizes.map(functions.swell));
     expect(await thrown).toMatchObject({ cause: { code: 'test/bad', expected: 'good', got: 7 } });
@@ -64,7 +49,7 @@ describeWithRedis('a queue on Redis', () => {
     await Promise.all([worker.ready, other.ready]);
     const queue = await redisQueue(settings);
     const items = [{ value: 3, milliseconds: 4000 }];
-    expect(await onQueue(queue, functions.busy, items).result).toEqual([9]);
+    expect(await onQueue(queue, functions.busy, items)).toEqual([9]);
     expect([...worker.news, ...other.news].filter(({ kind }) => kind === 'began')).toHaveLength(1);
     await queue.close();
   });
@@ -77,7 +62,7 @@ describeWithRedis('a queue on Redis', () => {
     await worker.ready;
     const queue = await redisQueue(settings);
     const stop = new AbortController();
-    const { result } = onQueue(queue, functions.forever, [new Uint8Array(100_000), 1, 2], { signal: stop.signal });
+    const result = onQueue(queue, functions.forever, [new Uint8Array(100_000), 1, 2], { signal: stop.signal });
     result.catch(() => undefined);
     while (!worker.news.some(({ kind }) => kind === 'began')) await new Promise((turn) => setTimeout(turn, 5));
     stop.abort(new Error('enough'));
@@ -86,7 +71,7 @@ describeWithRedis('a queue on Redis', () => {
     expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
     // The worker is free again.
     const again = await redisQueue(settings);
-    expect(await onQueue(again, functions.double, [4]).result).toEqual([8]);
+    expect(await onQueue(again, functions.double, [4])).toEqual([8]);
     expect(worker.news.some(({ kind }) => kind === 'lost')).toBe(true);
     await again.close();
   });
@@ -99,12 +84,12 @@ describeWithRedis('a queue on Redis', () => {
     await using first = startWorker(settings);
     await first.ready;
     const queue = await redisQueue(settings);
-    const alone = onQueue(queue, functions.failHere, [join(marks.path, 'alone')], { onError: { retry: 2 } }).result;
+    const alone = onQueue(queue, functions.failHere, [join(marks.path, 'alone')], { onError: { retry: 2 } });
     await expect(alone).rejects.toMatchObject({ attempts: 3, cause: { message: 'Not here.' } });
     await using second = startWorker(settings);
     await second.ready;
     const files = range(8).map((i) => join(marks.path, `item-${i}`));
-    const { result } = onQueue(queue, functions.failHere, files, { onError: { retry: 1 } });
+    const result = onQueue(queue, functions.failHere, files, { onError: { retry: 1 } });
     expect(await result).toEqual(files.map(() => 'done elsewhere'));
     await queue.close();
     expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
@@ -133,7 +118,7 @@ describeWithRedis('a queue on Redis', () => {
     using folder = queueFolder();
     const settings = { url: redis.url, folder: folder.path };
     const queue = await redisQueue(settings);
-    const { result } = onQueue(queue, functions.double, [1], { title: 'doubles' });
+    const result = onQueue(queue, functions.double, [1], { title: 'doubles' });
     result.catch(() => undefined);
     let runs = (await listRuns({ url: redis.url })).runs;
     while (runs.length === 0) runs = (await listRuns({ url: redis.url })).runs;
