@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { describeOnRedis } from '../support/redis-server.ts';
 import { onQueue, someChores } from './chores.ts';
-import { began, LOCK, testFault, until } from './faults.ts';
+import { began, describeFaults, LOCK, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 import { startProxy } from './redis-proxy.ts';
 
-describeOnRedis('a connection', { concurrent: true }, (redis) => {
+describeFaults('a connection', { usual: 2, concurrent: true }, (fault) => {
   for (const how of ['cut', 'freeze'] as const) {
-    testFault(`of a worker, by a network that does not answer (${how})`, redis, async (place, random) => {
+    fault(`of a worker, by a network that does not answer (${how})`, async (place, random) => {
       await using proxy = await startProxy(place.settings.url);
       const far = await place.worker({ url: proxy.url, lanes: 2 });
       const queue = await place.queue();
@@ -23,7 +22,7 @@ describeOnRedis('a connection', { concurrent: true }, (redis) => {
       await queue.close();
     });
 
-    testFault(`of the parent, by a network that does not answer (${how})`, redis, async (place, random) => {
+    fault(`of the parent, by a network that does not answer (${how})`, async (place, random) => {
       await using proxy = await startProxy(place.settings.url);
       const worker = await place.worker({ lanes: 2 });
       const queue = await place.queue({ url: proxy.url });
@@ -38,7 +37,7 @@ describeOnRedis('a connection', { concurrent: true }, (redis) => {
     });
   }
 
-  testFault('that is cut again and again kills no job', redis, async (place) => {
+  fault('that is cut again and again kills no job', async (place) => {
     await using proxy = await startProxy(place.settings.url);
     const far = await place.worker({ url: proxy.url });
     const queue = await place.queue();

@@ -2,9 +2,8 @@ import { once } from 'node:events';
 import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { describeOnRedis } from '../support/redis-server.ts';
 import { onQueue, type Random, someChores } from './chores.ts';
-import { began, testFault, until } from './faults.ts';
+import { began, describeFaults, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 import { startCompiled } from './queue-processes.ts';
 
@@ -36,8 +35,8 @@ function damageFiles(folder: string, random: Random, times: number): () => numbe
   };
 }
 
-describeOnRedis('files between processes', { concurrent: true }, (redis) => {
-  testFault('that are damaged are made again', redis, async (place, random) => {
+describeFaults('files between processes', { usual: 2, concurrent: true }, (fault) => {
+  fault('that are damaged are made again', async (place, random) => {
     for (let i = 0; i < 2; i++) await place.worker();
     const queue = await place.queue();
     const stop = damageFiles(place.settings.folder, random, 1);
@@ -46,7 +45,7 @@ describeOnRedis('files between processes', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('that are always damaged end the run, and are named', redis, async (place, random) => {
+  fault('that are always damaged end the run, and are named', async (place, random) => {
     await place.worker();
     const queue = await place.queue();
     const run = onQueue(queue, functions.chore, largeChores(random, 2));
@@ -59,7 +58,7 @@ describeOnRedis('files between processes', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('on a full disk wait until there is room', redis, async (place, random) => {
+  fault('on a full disk wait until there is room', async (place, random) => {
     const full = await place.worker({}, {}, 60);
     const queue = await place.queue();
     const run = place.do(queue, largeChores(random, 4));
@@ -71,7 +70,7 @@ describeOnRedis('files between processes', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('on a disk that stays full end the run', redis, async (place, random) => {
+  fault('on a disk that stays full end the run', async (place, random) => {
     const full = await place.worker({}, {}, 60);
     const queue = await place.queue({ patience: 1500 });
     const run = onQueue(queue, functions.chore, largeChores(random, 2));

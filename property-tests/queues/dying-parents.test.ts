@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { serveQueue } from '../../queues/index.ts';
-import { describeOnRedis } from '../support/redis-server.ts';
 import { onQueue, Random, someChores } from './chores.ts';
-import { began, testFault, until } from './faults.ts';
+import { began, describeFaults, until } from './faults.ts';
 import { type Chore, forever } from './queue-functions.ts';
 import { queueFolder, startCompiled, startWorker, type WorkerProcess } from './queue-processes.ts';
 
@@ -15,31 +14,27 @@ const jobId = ({ value }: Chore): string => `c${value}`;
 const jobsThat = (what: string, workers: readonly WorkerProcess[]): readonly string[] =>
   workers.flatMap(({ news }) => news.flatMap((each) => (each.kind === what && 'job' in each ? [each.job] : [])));
 
-describeOnRedis('parents', { concurrent: true }, (redis) => {
-  testFault(
-    'that are killed are followed by others, which find what was done in the meantime',
-    redis,
-    async (place, random) => {
-      const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
-      const seed = random.between(1, 1000);
-      const parent = startCompiled('queue-parent', { settings: place.settings, id: 'taken', seed, count: 40 });
-      await until(() => began(...workers) > 0, 'a job began');
-      await delay(random.between(0, 400));
-      parent.kill('SIGKILL');
-      await once(parent, 'exit');
-      const before = jobsThat('ended', workers).length;
-      await delay(random.between(100, 600));
-      const orphans = jobsThat('ended', workers).slice(before);
-      const queue = await place.queue();
-      await place.do(queue, someChores(new Random(seed), 40), { id: 'taken', jobId });
-      const counts = orphans.map((job) => jobsThat('began', workers).filter((each) => each === job).length);
-      // What was ending when the parent died may have been settled by it.
-      expect(counts.filter((count) => count > 1).length).toBeLessThanOrEqual(4);
-      await queue.close();
-    },
-  );
+describeFaults('parents', { usual: 2, concurrent: true }, (fault) => {
+  fault('that are killed are followed by others, which find what was done in the meantime', async (place, random) => {
+    const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
+    const seed = random.between(1, 1000);
+    const parent = startCompiled('queue-parent', { settings: place.settings, id: 'taken', seed, count: 40 });
+    await until(() => began(...workers) > 0, 'a job began');
+    await delay(random.between(0, 400));
+    parent.kill('SIGKILL');
+    await once(parent, 'exit');
+    const before = jobsThat('ended', workers).length;
+    await delay(random.between(100, 600));
+    const orphans = jobsThat('ended', workers).slice(before);
+    const queue = await place.queue();
+    await place.do(queue, someChores(new Random(seed), 40), { id: 'taken', jobId });
+    const counts = orphans.map((job) => jobsThat('began', workers).filter((each) => each === job).length);
+    // What was ending when the parent died may have been settled by it.
+    expect(counts.filter((count) => count > 1).length).toBeLessThanOrEqual(4);
+    await queue.close();
+  });
 
-  testFault('share a queue', redis, async (place, random) => {
+  fault('share a queue', async (place, random) => {
     const settings = { ...place.settings };
     const ended = once(startCompiled('queue-parent', { settings, id: 'other', seed: 7, count: 20 }), 'exit');
     const queue = await place.queue();
@@ -53,7 +48,7 @@ describeOnRedis('parents', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('do not take over a run that goes on', redis, async (place) => {
+  fault('do not take over a run that goes on', async (place) => {
     const queue = await place.queue();
     const run = await queue.openRun({ id: 'mine' });
     const other = await place.queue();
@@ -65,7 +60,7 @@ describeOnRedis('parents', { concurrent: true }, (redis) => {
     await Promise.all([queue.close(), other.close()]);
   });
 
-  testFault('and workers with other settings are refused', redis, async (place) => {
+  fault('and workers with other settings are refused', async (place) => {
     using elsewhere = queueFolder();
     const queue = await place.queue();
     const { signal } = new AbortController();
@@ -78,7 +73,7 @@ describeOnRedis('parents', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('and workers of another version are refused, at once or when they meet', redis, async (place) => {
+  fault('and workers of another version are refused, at once or when they meet', async (place) => {
     const worker = startWorker(place.settings);
     await worker.ready;
     const queue = await place.queue();

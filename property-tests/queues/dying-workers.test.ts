@@ -3,13 +3,12 @@ import { expect } from 'vitest';
 import { inProcessQueue, type WorkQueue } from '../../graph/index.ts';
 import { writeItem } from '../../graph/remote/job-wire.ts';
 import { packed } from '../../graph/remote/wire.ts';
-import { describeOnRedis } from '../support/redis-server.ts';
 import { onQueue, someChores } from './chores.ts';
-import { began, LOCK, testFault, until } from './faults.ts';
+import { began, describeFaults, LOCK, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 
-describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
-  testFault('killed at any time', redis, async (place, random) => {
+describeFaults('faults of workers', { usual: 3, concurrent: true }, (fault) => {
+  fault('killed at any time', async (place, random) => {
     const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
     const queue = await place.queue();
     const run = place.do(queue, someChores(random, 40));
@@ -23,7 +22,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('stopped for longer than the lock, while another does its jobs', redis, async (place, random) => {
+  fault('stopped for longer than the lock, while another does its jobs', async (place, random) => {
     const stopped = await place.worker({ lanes: 2 });
     const queue = await place.queue();
     const run = place.do(queue, someChores(random, 12, 400));
@@ -38,7 +37,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('stopped for longer than the lock, with nobody else there', redis, async (place, random) => {
+  fault('stopped for longer than the lock, with nobody else there', async (place, random) => {
     const stopped = await place.worker({ lanes: 3 });
     const queue = await place.queue();
     // Functions that do not heed their signal are still at work when their jobs come again.
@@ -53,7 +52,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     expect(await stopped.ended).toBe(0);
   });
 
-  testFault('asked to end, finish what they do', redis, async (place, random) => {
+  fault('asked to end, finish what they do', async (place, random) => {
     const first = await place.worker({ lanes: 2 });
     const queue = await place.queue();
     const items = [1, 2, 3, 4].map((value) => ({ value, milliseconds: 700 }));
@@ -68,7 +67,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('asked to end, give back what takes too long, and that is no death', redis, async (place, random) => {
+  fault('asked to end, give back what takes too long, and that is no death', async (place, random) => {
     const queue = await place.queue();
     const item = { file: place.scratch('hung'), times: 4 };
     const run = onQueue(queue, functions.hang, [item]);
@@ -83,7 +82,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('killed by one job each time: the job is named, and the others end right', redis, async (place, random) => {
+  fault('killed by one job each time: the job is named, and the others end right', async (place, random) => {
     const queue = await place.queue();
     const chores = someChores(random, 10);
     const deadly = onQueue(queue, functions.die, [{ file: place.scratch('deadly'), times: 99 }]);
@@ -103,7 +102,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('with clocks that are an hour off, give times of the clock of the parent', redis, async (place, random) => {
+  fault('with clocks that are an hour off, give times of the clock of the parent', async (place, random) => {
     const hours = [1, -1, 2][random.between(0, 3)]!;
     const NODE_OPTIONS = `--import=${new URL('shifted-clock.mjs', import.meta.url)}`;
     await place.worker({}, { NODE_OPTIONS, QUADRILLE_TEST_CLOCK: `${hours * 3_600_000}` });
@@ -123,7 +122,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('with several lanes keep all their locks', redis, async (place) => {
+  fault('with several lanes keep all their locks', async (place) => {
     const workers = [await place.worker({ lanes: 3 }), await place.worker({ lanes: 3 })];
     const queue = await place.queue();
     const items = [1, 2, 3, 4, 5, 6].map((value) => ({ value, milliseconds: 3 * LOCK }));
@@ -132,7 +131,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('whose functions throw anything give what one process gives', redis, async (place) => {
+  fault('whose functions throw anything give what one process gives', async (place) => {
     const [worker, queue] = [await place.worker(), await place.queue()];
     const alone = inProcessQueue({ modules: { own: async () => functions } });
     const items = ['nothing', 'text', 'number', 'nothing, later'] as const;
@@ -148,7 +147,7 @@ describeOnRedis('faults of workers', { concurrent: true }, (redis) => {
     await queue.close();
   });
 
-  testFault('hear within a quarter of the lock that a job was taken back', redis, async (place) => {
+  fault('hear within a quarter of the lock that a job was taken back', async (place) => {
     const lock = 8 * LOCK;
     const folder = { lock, queue: 'slow' };
     const [worker, queue] = [await place.worker(folder), await place.queue(folder)];

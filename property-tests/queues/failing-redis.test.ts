@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { describeOnRedis } from '../support/redis-server.ts';
 import { onQueue, someChores } from './chores.ts';
-import { began, testFault, until } from './faults.ts';
+import { began, describeFaults, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 
-describeOnRedis('a Redis server that keeps what it has on disk', {}, (redis) => {
-  testFault('dies and starts again', redis, async (place, random) => {
+describeFaults('a Redis server that keeps what it has on disk', { usual: 2 }, (fault) => {
+  fault('dies and starts again', async (place, random) => {
     const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
     const queue = await place.queue();
     const run = place.do(queue, someChores(random, 40));
@@ -19,7 +18,7 @@ describeOnRedis('a Redis server that keeps what it has on disk', {}, (redis) => 
     await queue.close();
   });
 
-  testFault('has no memory left, for a while', redis, async (place, random) => {
+  fault('has no memory left, for a while', async (place, random) => {
     const { client } = place;
     await place.worker({ lanes: 2 });
     const queue = await place.queue();
@@ -32,7 +31,7 @@ describeOnRedis('a Redis server that keeps what it has on disk', {}, (redis) => 
     await queue.close();
   });
 
-  testFault('has no memory left, for longer than patience lasts', redis, async (place, random) => {
+  fault('has no memory left, for longer than patience lasts', async (place, random) => {
     const { client } = place;
     await place.worker();
     const queue = await place.queue({ patience: 1500 });
@@ -45,7 +44,7 @@ describeOnRedis('a Redis server that keeps what it has on disk', {}, (redis) => 
     await queue.close();
   });
 
-  testFault('stays away', redis, async (place, random) => {
+  fault('stays away', async (place, random) => {
     // One worker has nothing to do, the other has a job that it cannot finish.
     const idle = await place.worker({ queue: 'idle' });
     const busy = await place.worker({ grace: 1000 });
@@ -74,9 +73,9 @@ describeOnRedis('a Redis server that keeps what it has on disk', {}, (redis) => 
   });
 });
 
-const nothingKept = { settings: ['--appendonly', 'no'] };
-describeOnRedis('a Redis server that keeps nothing', nothingKept, (redis) => {
-  testFault('dies and starts again', redis, async (place, random) => {
+const nothingKept = { usual: 1, settings: ['--appendonly', 'no'] };
+describeFaults('a Redis server that keeps nothing', nothingKept, (fault) => {
+  fault('dies and starts again', async (place, random) => {
     const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
     const queue = await place.queue();
     const run = place.do(queue, someChores(random, 60));

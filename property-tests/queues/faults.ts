@@ -5,9 +5,9 @@ import { Redis } from 'ioredis';
 import { expect } from 'vitest';
 import type { WorkQueue } from '../../graph/index.ts';
 import { type QueueSettings, type RedisQueueOptions, redisQueue } from '../../queues/index.ts';
-import { costlyCaseCount } from '../cases.ts';
+import { someOf } from '../cases.ts';
 import { test } from '../law-test.ts';
-import type { TestRedis } from '../support/redis-server.ts';
+import { describeOnRedis, type TestRedis } from '../support/redis-server.ts';
 import { choresAlone, onQueue, Random, type RunSettings } from './chores.ts';
 import { type Chore, chore } from './queue-functions.ts';
 import { leftInRedis, queueFolder, startWorker, type WorkerProcess } from './queue-processes.ts';
@@ -75,22 +75,31 @@ export class FaultPlace {
   }
 }
 
+type Fault = (place: FaultPlace, random: Random) => Promise<void>;
+
+const SEEDS: readonly number[] = Array.from({ length: 20 }, (_, i) => i + 1);
 let queues = 0;
 
 /**
- * Tests a fault on the server that `redisOf` returns, with several seeds in a thorough run. Faults wait most of the
- * time, so those of a suite wait together if it is a concurrent one.
+ * Declares tests of faults, which `declare` is given a function for. They share a Redis server, and wait at the same time
+ * if they are `concurrent`. Each starts processes, so `npm test` tries the first fault and random others, `usual` in all,
+ * with one seed of twenty each; `npm run test:thorough` tries all.
  */
-export function testFault(
+export function describeFaults(
   name: string,
-  redisOf: () => TestRedis,
-  fault: (place: FaultPlace, random: Random) => Promise<void>,
+  { usual, ...options }: Parameters<typeof describeOnRedis>[1] & { readonly usual: number },
+  declare: (fault: (name: string, fault: Fault) => void) => void,
 ): void {
-  const seeds = Array.from({ length: costlyCaseCount(20) }, (_, i) => i + 1);
-  test.each(seeds)(`${name}, seed %i`, async (seed) => {
-    await using place = new FaultPlace(redisOf(), `queue-${++queues}`);
-    await fault(place, new Random(seed));
-    await place.expectOrder();
+  const faults: (readonly [string, Fault])[] = [];
+  declare((title, fault) => faults.push([title, fault]));
+  describeOnRedis(name, options, (redis) => {
+    for (const [title, fault] of [faults[0]!, ...someOf(faults.slice(1), usual - 1)]) {
+      test.each(someOf(SEEDS, 1))(`${title}, seed %i`, async (seed) => {
+        await using place = new FaultPlace(redis(), `queue-${++queues}`);
+        await fault(place, new Random(seed));
+        await place.expectOrder();
+      });
+    }
   });
 }
 

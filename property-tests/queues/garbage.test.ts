@@ -4,9 +4,8 @@ import { describe, expect } from 'vitest';
 import { readThrown } from '../../graph/remote/job-wire.ts';
 import { checkJobAnswer, checkJobData } from '../../queues/job-messages.ts';
 import { fc, test } from '../law-test.ts';
-import { describeOnRedis } from '../support/redis-server.ts';
 import { onQueue, someChores } from './chores.ts';
-import { type FaultPlace, testFault, until } from './faults.ts';
+import { describeFaults, type FaultPlace, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 
 const good = { run: 'r', job: 'j', module: 'own', name: 'double', payload: { inline: '' } };
@@ -81,8 +80,8 @@ const ANSWERS: readonly unknown[] = [
 
 const connection = ({ redis }: FaultPlace) => ({ port: Number(new URL(redis.url).port), maxRetriesPerRequest: null });
 
-describeOnRedis('garbage on a queue', { concurrent: true }, (redis) => {
-  testFault('as jobs is refused by code, and holds nobody up', redis, async (place, random) => {
+describeFaults('garbage on a queue', { usual: 2, concurrent: true }, (fault) => {
+  fault('as jobs is refused by code, and holds nobody up', async (place, random) => {
     const worker = await place.worker({ lanes: 2 });
     const queue = await place.queue();
     const bull = new Queue(place.settings.queue, { connection: connection(place), skipMetasUpdate: true });
@@ -105,7 +104,7 @@ describeOnRedis('garbage on a queue', { concurrent: true }, (redis) => {
     await bull.close();
   });
 
-  testFault('as answers is refused by code, and once or twice is made good', redis, async (place, random) => {
+  fault('as answers is refused by code, and once or twice is made good', async (place, random) => {
     const queue = await place.queue();
     const answers = [...ANSWERS];
     const liar = new Worker(place.settings.queue, async () => answers[random.between(0, answers.length)], {
