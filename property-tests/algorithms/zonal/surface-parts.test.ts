@@ -102,7 +102,7 @@ const surfaces = fc.record({
 });
 
 onEveryBackend((opened, { runs }) => {
-  test.prop([surfaces, corners, binnings, ways], { numRuns: 2 * runs })(
+  test.prop([surfaces, corners, binnings, ways], { numRuns: runs })(
     'the counts of parts of a surface, added in any order, are those of the surface',
     async ({ origin, step, seed, isMasked, offsets, statistics, fill, ...whole }, boxes, binning, ways) => {
       const { width, height, sample } = whole;
