@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Job, Queue, QueueEvents } from 'bullmq';
 import { readThrown } from '../graph/remote/job-wire.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/remote/work-queue.ts';
 import { within } from './connection.ts';
@@ -20,11 +19,11 @@ import {
 import { type FullSettings, keysOf, MAX_DEATHS } from './queue-settings.ts';
 import type { RedisPackages } from './redis-packages.ts';
 import { discardParcel, makeRunFolder, NO_ROOM, type Parcel, pack, removeRunFolder, unpack } from './results-folder.ts';
+import { StoredJobs } from './stored-jobs.ts';
+import type { Task } from './task.ts';
 
 /** Milliseconds between two looks at the jobs in Redis. Between them, events tell what happens. */
 const LOOK = 1000;
-/** Milliseconds for which the connection of events waits for one. Longer waits would look like a dead connection. */
-const EVENT_WAIT = 5000;
 /** Milliseconds after which a look asks for a job that nothing was heard of. */
 const SILENCE = 2000;
 /** Milliseconds for which workers may connect again after the connection of this process was cut. */
@@ -33,15 +32,8 @@ const RECONNECTION = 5000;
 const MAX_DAMAGES = 2;
 /** Longest pause before a job is added again that a worker left to others, and how long it is left to them, in ms. */
 const [DECLINED_PAUSE, DECLINED_TIME] = [2000, 30_000];
-/** How often removing a job is tried. */
-const MAX_REMOVALS = 5;
 /** Milliseconds that closing waits for the server. */
 const CLOSE_TIMEOUT = 5000;
-/**
- * Number of events that BullMQ keeps. Events hold results, so many would fill the memory of the server. If this process
- * misses one, it finds the result at its next look.
- */
-const KEPT_EVENTS = 200;
 
 export interface RedisRunOptions {
   readonly settings: FullSettings;
@@ -66,38 +58,12 @@ export interface RunRecord {
   readonly failed: number;
 }
 
-/** A job that is handed out. */
-interface Task {
-  readonly job: RemoteJob;
-  /** Its id in Redis, another one each time that it is taken from a worker. */
-  key: string;
-  generation: number;
-  /** Workers that were gone before they had done the job. */
-  readonly lostTo: Set<string>;
-  damages: number;
-  /** Since when the job waits for other workers than those on which it failed, and the next pause in milliseconds. */
-  declined: { readonly since: number; readonly pause: number } | undefined;
-  /** Since when there is no room for its files, by `performance.now()`. */
-  fullSince: number | undefined;
-  looked: number;
-  payload: Parcel | undefined;
-  readonly signal: AbortSignal;
-  readonly onBegan: (() => void) | undefined;
-  /** The id in Redis under which a worker began it. */
-  begun: string | undefined;
-  /** Whether its answer is being read. */
-  isSettling: boolean;
-  resolve(outcome: RemoteOutcome): void;
-  reject(error: unknown): void;
-}
-
 /** One run on a queue in Redis. */
 export class RedisRun implements RemoteRun {
   readonly id: string;
   onClosed: () => void = () => {};
   readonly #options: RedisRunOptions;
-  readonly #queue: Queue;
-  readonly #events: QueueEvents;
+  readonly #stored: StoredJobs;
   readonly #folder: string;
   readonly #keys: ReturnType<typeof keysOf>;
   /** Jobs that are handed out, by their id in the run. */
@@ -130,25 +96,7 @@ export class RedisRun implements RemoteRun {
     this.#folder = folder;
     this.#keys = keysOf(settings.queue);
     this.#started = membership.now();
-    const { Queue, QueueEvents } = packages.bullmq;
-    this.#queue = new Queue(settings.queue, {
-      connection: membership.redis,
-      streams: { events: { maxLen: KEPT_EVENTS } },
-      defaultJobOptions: { attempts: 1, stackTraceLimit: 0 },
-      skipMetasUpdate: true,
-    });
-    this.#events = new QueueEvents(settings.queue, {
-      connection: membership.redis,
-      blockingTimeout: EVENT_WAIT,
-      autorun: false,
-    });
-    this.#queue.on('error', () => undefined);
-    this.#events.on('error', () => undefined);
-    this.#events.on('active', ({ jobId }) => this.#hear(jobId, async (task) => this.#tellBegun(task)));
-    this.#events.on('completed', ({ jobId, returnvalue }) =>
-      this.#hear(jobId, (task) => this.#settle(task, returnvalue)),
-    );
-    this.#events.on('failed', ({ jobId, failedReason }) => this.#hear(jobId, (task) => this.#fail(task, failedReason)));
+    this.#stored = new StoredJobs(settings.queue, packages, membership);
   }
 
   static async open(options: RedisRunOptions): Promise<RedisRun> {
@@ -158,7 +106,7 @@ export class RedisRun implements RemoteRun {
       await within(options.patience, run.#begin(), () => lostError(settings.url, options.patience));
       return run;
     } catch (error) {
-      run.#closing = run.#disconnect();
+      run.#closing = run.#stored.close();
       await run.#closing;
       // What another program left can be taken over later.
       if (options.id === undefined) await removeRunFolder(run.#folder);
@@ -167,23 +115,17 @@ export class RedisRun implements RemoteRun {
   }
 
   async #begin(): Promise<void> {
-    await this.#queue.waitUntilReady();
-    await this.#events.waitUntilReady();
+    await this.#stored.open({
+      began: (key) => this.#hear(key, async (task) => this.#tellBegun(task)),
+      completed: (key, value) => this.#hear(key, (task) => this.#settle(task, value)),
+      failed: (key, reason) => this.#hear(key, (task) => this.#fail(task, reason)),
+    });
     if (this.#options.id !== undefined) await this.#takeOver();
     await this.#report().catch((error: unknown) => {
       // The looks wait for room.
       if (!isFull(error)) throw error;
     });
-    void this.#listen();
     this.#plan();
-  }
-
-  /** Listens to events. Those that others write may be no events of BullMQ, and then it stops. */
-  async #listen(): Promise<void> {
-    while (this.#closing === undefined) {
-      await this.#events.run().catch(() => undefined);
-      await delay(LOOK);
-    }
   }
 
   async submit(job: RemoteJob, signal: AbortSignal, onBegan?: () => void): Promise<RemoteOutcome> {
@@ -229,7 +171,7 @@ export class RedisRun implements RemoteRun {
     for (const task of this.#tasks.values()) this.#drop(task, closedError('run'));
     const { membership } = this.#options;
     const cleaned = (async () => {
-      for (const key of this.#left.values()) await this.#remove(key);
+      for (const key of this.#left.values()) await this.#stored.remove(key);
       // Chores make chores.
       while (this.#chores.size > 0) await Promise.all(this.#chores);
       await membership.redis.hdel(this.#keys.runs, this.id);
@@ -237,13 +179,8 @@ export class RedisRun implements RemoteRun {
     })();
     await soon(cleaned, CLOSE_TIMEOUT);
     await removeRunFolder(this.#folder);
-    await this.#disconnect();
+    await this.#stored.close();
     this.onClosed();
-  }
-
-  async #disconnect(): Promise<void> {
-    // Both wait without end for a server that is away.
-    await soon(Promise.all([this.#events.close(), this.#queue.close()]));
   }
 
   /** A job id starts with a letter and holds the run's id, so it is new in Redis. */
@@ -258,11 +195,9 @@ export class RedisRun implements RemoteRun {
     const connected = await membership.connected();
     if (record !== undefined && connected.has(record.parent) && (await membership.members()).has(record.parent))
       throw sameRunError(this.id, `process ${record.pid} on ${record.host}`);
-    for (const found of await this.#queue.getJobs(['waiting', 'active', 'completed', 'failed'])) {
-      // A job may be gone before it is read.
-      const id = found?.id;
-      const [run, job] = id?.split('/') ?? [];
-      if (run === this.id && job !== undefined) this.#left.set(job, id!);
+    for (const key of await this.#stored.keys()) {
+      const [run, job] = key.split('/');
+      if (run === this.id && job !== undefined) this.#left.set(job, key);
     }
   }
 
@@ -284,9 +219,9 @@ export class RedisRun implements RemoteRun {
         task.declined !== undefined && performance.now() - task.declined.since > DECLINED_TIME ? [] : job.avoid;
       const data: JobData = { run: this.id, job: job.id, module, name, payload: task.payload, avoid: avoid ?? [] };
       const { key } = task;
-      await this.#queue.add(name === '' ? 'job' : name, data, { jobId: key });
+      await this.#stored.add(key, data);
       // The job may have been given up while it was being added.
-      if (this.#tasks.get(job.id) !== task || task.key !== key) this.#chore(this.#remove(key));
+      if (this.#tasks.get(job.id) !== task || task.key !== key) this.#chore(this.#stored.remove(key));
     } catch (error) {
       if (codeOf(error) === NO_ROOM) await this.#handOutWhenRoom(task, error);
       // The next look adds it again when there is memory.
@@ -300,7 +235,7 @@ export class RedisRun implements RemoteRun {
     const old = task.key;
     task.key = this.#keyOf(task.job.id, ++task.generation);
     task.looked = performance.now();
-    await this.#remove(old);
+    await this.#stored.remove(old);
     await this.#handOut(task);
   }
 
@@ -308,7 +243,8 @@ export class RedisRun implements RemoteRun {
   async #handOutLater(task: Task): Promise<void> {
     const { since, pause } = task.declined ?? { since: performance.now(), pause: 50 };
     task.declined = { since, pause: Math.min(DECLINED_PAUSE, 2 * pause) };
-    await this.#pause(task, pause);
+    // Jobs that wait for each other's workers would be taken in step.
+    await this.#pause(task, pause * (0.5 + Math.random()));
   }
 
   /** Hands a job out again for whose files there was no room, after a pause. */
@@ -388,20 +324,7 @@ export class RedisRun implements RemoteRun {
   async #tidy(task: Task, result?: Parcel): Promise<void> {
     for (const parcel of [task.payload, result])
       if (parcel !== undefined) await discardParcel(parcel, this.#folder).catch(() => undefined);
-    await this.#remove(task.key);
-  }
-
-  /**
-   * Removes a job from Redis, even from the worker that has it: BullMQ refuses to remove a job with a lock. The worker
-   * finds out when it next extends the lock, and stops. Another worker may take the job in between, so it is tried again.
-   */
-  async #remove(key: string): Promise<void> {
-    const { redis } = this.#options.membership;
-    const path = this.#queue.toKey(key);
-    for (let attempt = 0; attempt < MAX_REMOVALS; attempt++) {
-      await redis.del(`${path}:lock`);
-      if ((await this.#queue.remove(key)) === 1) return;
-    }
+    await this.#stored.remove(task.key);
   }
 
   #plan(): void {
@@ -462,7 +385,7 @@ export class RedisRun implements RemoteRun {
   async #look(task: Task, connected?: ReadonlySet<string>): Promise<void> {
     if (task.isSettling) return;
     const { key } = task;
-    const job: Job | undefined = await this.#queue.getJob(key);
+    const job = await this.#stored.get(key);
     this.#silent = 0;
     if (task.key !== key || this.#tasks.get(task.job.id) !== task || task.isSettling) return;
     task.looked = performance.now();
@@ -496,8 +419,7 @@ export class RedisRun implements RemoteRun {
     };
     await Promise.all([
       membership.redis.hset(this.#keys.runs, this.id, JSON.stringify(record)),
-      // Other settings of BullMQ are not stored. The server may have lost this one.
-      membership.redis.hset(this.#queue.toKey('meta'), 'opts.maxLenEvents', KEPT_EVENTS),
+      this.#stored.configure(),
     ]);
   }
 }

@@ -5,7 +5,7 @@ import { began, describeFaults, LOCK, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 import { startProxy } from './redis-proxy.ts';
 
-describeFaults('a connection', { usual: 2, concurrent: true }, (fault) => {
+describeFaults('a connection', { usual: 1, concurrent: true }, (fault) => {
   for (const how of ['cut', 'freeze'] as const) {
     fault(`of a worker, by a network that does not answer (${how})`, async (place, random) => {
       await using proxy = await startProxy(place.settings.url);

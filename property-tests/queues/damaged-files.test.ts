@@ -35,7 +35,7 @@ function damageFiles(folder: string, random: Random, times: number): () => numbe
   };
 }
 
-describeFaults('files between processes', { usual: 2, concurrent: true }, (fault) => {
+describeFaults('files between processes', { usual: 1, concurrent: true }, (fault) => {
   fault('that are damaged are made again', async (place, random) => {
     for (let i = 0; i < 2; i++) await place.worker();
     const queue = await place.queue();

@@ -14,7 +14,7 @@ const jobId = ({ value }: Chore): string => `c${value}`;
 const jobsThat = (what: string, workers: readonly WorkerProcess[]): readonly string[] =>
   workers.flatMap(({ news }) => news.flatMap((each) => (each.kind === what && 'job' in each ? [each.job] : [])));
 
-describeFaults('parents', { usual: 2, concurrent: true }, (fault) => {
+describeFaults('parents', { usual: 1, concurrent: true }, (fault) => {
   fault('that are killed are followed by others, which find what was done in the meantime', async (place, random) => {
     const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
     const seed = random.between(1, 1000);
@@ -23,6 +23,8 @@ describeFaults('parents', { usual: 2, concurrent: true }, (fault) => {
     await delay(random.between(0, 400));
     parent.kill('SIGKILL');
     await once(parent, 'exit');
+    // What the parent had settled is told.
+    await delay(300);
     const before = jobsThat('ended', workers).length;
     await delay(random.between(100, 600));
     const orphans = jobsThat('ended', workers).slice(before);

@@ -7,7 +7,7 @@ import { onQueue, someChores } from './chores.ts';
 import { began, describeFaults, LOCK, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 
-describeFaults('faults of workers', { usual: 3, concurrent: true }, (fault) => {
+describeFaults('faults of workers', { usual: 2, concurrent: true }, (fault) => {
   fault('killed at any time', async (place, random) => {
     const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
     const queue = await place.queue();

@@ -4,7 +4,7 @@ import { onQueue, someChores } from './chores.ts';
 import { began, describeFaults, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 
-describeFaults('a Redis server that keeps what it has on disk', { usual: 2 }, (fault) => {
+describeFaults('a Redis server that keeps what it has on disk', { usual: 1 }, (fault) => {
   fault('dies and starts again', async (place, random) => {
     const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
     const queue = await place.queue();

@@ -82,8 +82,8 @@ let queues = 0;
 
 /**
  * Declares tests of faults, which `declare` is given a function for. They share a Redis server, and wait at the same time
- * if they are `concurrent`. Each starts processes, so `npm test` tries the first fault and random others, `usual` in all,
- * with one seed of twenty each; `npm run test:thorough` tries all.
+ * if they are `concurrent`. Each starts processes, so `npm test` tries `usual` random ones with one of twenty seeds;
+ * `npm run test:thorough -- NAME` tries all with all seeds.
  */
 export function describeFaults(
   name: string,
@@ -93,7 +93,7 @@ export function describeFaults(
   const faults: (readonly [string, Fault])[] = [];
   declare((title, fault) => faults.push([title, fault]));
   describeOnRedis(name, options, (redis) => {
-    for (const [title, fault] of [faults[0]!, ...someOf(faults.slice(1), usual - 1)]) {
+    for (const [title, fault] of someOf(faults, usual)) {
       test.each(someOf(SEEDS, 1))(`${title}, seed %i`, async (seed) => {
         await using place = new FaultPlace(redis(), `queue-${++queues}`);
         await fault(place, new Random(seed));

@@ -80,7 +80,7 @@ const ANSWERS: readonly unknown[] = [
 
 const connection = ({ redis }: FaultPlace) => ({ port: Number(new URL(redis.url).port), maxRetriesPerRequest: null });
 
-describeFaults('garbage on a queue', { usual: 2, concurrent: true }, (fault) => {
+describeFaults('garbage on a queue', { usual: 1, concurrent: true }, (fault) => {
   fault('as jobs is refused by code, and holds nobody up', async (place, random) => {
     const worker = await place.worker({ lanes: 2 });
     const queue = await place.queue();
