@@ -7,6 +7,7 @@ import { onEveryBackend } from '../backends.ts';
 import { caseCount, costlyCaseCount, THOROUGH } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { assertSame } from '../laws/compare.ts';
+import { rounded, squaresByHand } from '../support/neighbours-by-hand.ts';
 import { clouds, withoutSubnormals } from '../support/neighbours-clouds.ts';
 
 let reference: Context;
@@ -14,24 +15,6 @@ beforeAll(() => {
   reference = new Context(createReferenceBackend());
 });
 afterAll(() => reference.close());
-
-/** Rounds to the 24 bits of an f32, but with the exponents of f64. */
-function rounded(x: number): number {
-  if (x === 0 || !Number.isFinite(x)) return x;
-  const scale = 2 ** Math.floor(Math.log2(x));
-  return Math.fround(x / scale) * scale;
-}
-
-/** The sum of squares, from the first dimension to the last, every operation rounded to 24 bits, in f64. */
-function squaresByHand(a: Float32Array, b: Float32Array): number {
-  const plain = withoutSubnormals;
-  const sum = a.reduce((sum, x, d) => {
-    const between = Math.abs(plain(Math.fround(plain(x) - plain(b[d]!))));
-    return rounded(sum + rounded(between * between));
-  }, 0);
-  // Keys have no place for more, which is the square of more than the largest f32.
-  return sum < 2 ** 258 ? sum : Number.POSITIVE_INFINITY;
-}
 
 /** The exact sum of squares, in units of 2^−298, or undefined if it is not finite. */
 function exactSquares(a: Float32Array, b: Float32Array): bigint | undefined {

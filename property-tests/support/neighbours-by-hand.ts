@@ -1,4 +1,5 @@
 import type { Metric } from '../../algorithms/neighbours/index.ts';
+import { withoutSubnormals } from './neighbours-clouds.ts';
 
 const { fround } = Math;
 
@@ -8,19 +9,37 @@ export interface HostPoints {
   readonly dimensions: number;
 }
 
+/** Rounds to the 24 bits of an f32, but with the exponents of f64. */
+export function rounded(x: number): number {
+  if (x === 0 || !Number.isFinite(x)) return x;
+  const scale = 2 ** Math.floor(Math.log2(x));
+  return Math.fround(x / scale) * scale;
+}
+
+/** The sum of squares, from the first dimension to the last, every operation rounded to 24 bits, in f64. */
+export function squaresByHand(a: Float32Array, b: Float32Array): number {
+  const plain = withoutSubnormals;
+  const sum = a.reduce((sum, x, d) => {
+    const between = Math.abs(plain(Math.fround(plain(x) - plain(b[d]!))));
+    return rounded(sum + rounded(between * between));
+  }, 0);
+  // Keys have no place for more, which is the square of more than the largest f32.
+  return sum < 2 ** 258 ? sum : Number.POSITIVE_INFINITY;
+}
+
 /**
  * The distance of two points by the documented formula of the metric. Sums are accumulated in the order of the
- * dimensions, and every operation is rounded to f32. If the result is NaN, the distance is +∞. Of `{ lp }`, only `{ lp:
- * 1 }` has such a formula.
+ * dimensions, and every operation is rounded to 24 bits. Only the squares of `l2` may leave f32. If the result is NaN,
+ * the distance is +∞. Of `{ lp }`, only `{ lp: 1 }` has such a formula.
  */
 function distanceByHand(metric: Metric, a: Float32Array, b: Float32Array): number {
+  if (metric === 'l2') return squaresByHand(a, b);
   let [sum, dot, aa, bb] = [0, 0, 0, 0];
   for (const [d, x] of a.entries()) {
     const y = b[d]!;
     const between = fround(x - y);
     const size = Math.abs(between);
     if (metric === 'l1' || (metric as { lp?: number }).lp === 1) sum = fround(sum + size);
-    else if (metric === 'l2') sum = fround(sum + fround(between * between));
     else if (metric === 'max') sum = Number.isNaN(sum) || Number.isNaN(size) ? Number.NaN : Math.max(sum, size);
     dot = fround(dot + fround(x * y));
     aa = fround(aa + fround(x * x));
