@@ -1,4 +1,4 @@
-import type { HostMetric } from '../algorithms/neighbours/exact/ranking.ts';
+import { type HostMetric, METRIC_NAMES, metricCalled, recordOf } from '../algorithms/neighbours/metrics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
   BACKEND_SPECS,
@@ -63,7 +63,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
   {
     name: 'metric',
     value: 'NAME',
-    help: 'l2 (default), l1, max, l3 to l64, cosine, inner (the largest inner product is nearest), or sphere (metres)',
+    help: `${METRIC_NAMES.join(', ')}, or l3 to l64 (default: l2; see below)`,
   },
   { name: 'with-self', help: 'without --queries, count a point as its own neighbour' },
   {
@@ -148,32 +148,19 @@ function parseAsked(values: OptionValues, metric: HostMetric): Asked {
   return { kind: 'radius', radius: radius! };
 }
 
-/** Throws if a radius is negative. Only the metric `inner` allows a negative radius. */
+/** Throws if a radius is negative and the distances of the metric are not. */
 function requireRadius(radius: number, metric: HostMetric): void {
-  if (radius >= 0 || metric === 'inner') return;
+  if (radius >= 0 || recordOf(metric).canBeNegative) return;
   throw new UsageError('usage/out-of-range', `--radius must be at least 0; got ${radius}.`);
 }
 
-const METRICS = ['l1', 'l2', 'max', 'cosine', 'inner', 'sphere'] as const;
-const HIGHEST_POWER = 64;
-
-/** Parses the name of a metric: a name in `METRICS`, or `l` with an exponent, such as `l3` for sums of third powers. */
+/** Parses the name of a metric, such as `l1`, or `l3` for sums of third powers. */
 function parseMetric(given: string, option: string): HostMetric {
   const name = given.toLowerCase();
-  const word = METRICS.find((metric) => metric === name);
-  if (word !== undefined) return word;
-  const power = /^l([1-9]\d?)$/.exec(name)?.[1];
-  if (power !== undefined && Number(power) <= HIGHEST_POWER) return { lp: Number(power) };
-  const meant = suggest(name, METRICS);
+  const metric = metricCalled(name);
+  if (metric !== undefined) return metric;
+  const meant = suggest(name, METRIC_NAMES);
   throw new UsageError('usage/not-a-choice', `${option} cannot be ${given}.`, {
-    remedy:
-      meant === undefined
-        ? `Choose from ${METRICS.join(', ')}, and l3 to l${HIGHEST_POWER}.`
-        : `Did you mean ${meant}?`,
+    remedy: meant === undefined ? `Choose from ${METRIC_NAMES.join(', ')}, and l3 to l64.` : `Did you mean ${meant}?`,
   });
-}
-
-/** The name of a metric on the command line. */
-export function nameOfMetric(metric: HostMetric): string {
-  return typeof metric === 'string' ? metric : `l${metric.lp}`;
 }

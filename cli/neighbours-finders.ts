@@ -7,6 +7,7 @@ import {
   withinRadius,
 } from '../algorithms/neighbours/index.ts';
 import { pairsWithin } from '../algorithms/neighbours/pairs-within.ts';
+import type { Table } from '../primitives/columns/column.ts';
 import type { Context } from '../primitives/context.ts';
 
 /** Candidates of a batch of queries. Query i has the candidates `ids[offsets[i]] … ids[offsets[i + 1] − 1]`. */
@@ -36,49 +37,31 @@ export function deviceFinder(
     elements: context.column(widened(elements, dimensions, width)),
     dimensions: width,
   });
-  const finder = (hasTree ? treeFinder : plainFinder)(context, place(given.elements), metric);
-  const placed = async (elements: Float32Array, find: (queries: Points) => Promise<Candidates>) => {
+  const points = place(given.elements);
+  const tree = hasTree ? buildPointTree(context, points) : undefined;
+  if (tree !== undefined) context.dispose(points);
+  const answering = async (elements: Float32Array, answer: (queries: Points) => Promise<Candidates>) => {
     const queries = place(elements);
-    return find(queries).finally(() => context.dispose(queries));
+    return answer(queries).finally(() => context.dispose(queries));
   };
+  const taken = <T extends Table>(found: T) => context.read(found).finally(() => context.dispose(found));
   return {
-    nearest: (elements, k) => placed(elements, (queries) => finder.nearest(queries, k)),
-    within: (elements, radius) => placed(elements, (queries) => finder.within(queries, radius)),
-  };
-}
-
-interface PlacedFinder {
-  nearest(queries: Points, k: number): Promise<Candidates>;
-  within(queries: Points, radius: number): Promise<Candidates>;
-}
-
-function treeFinder(context: Context, points: Points, metric: Metric): PlacedFinder {
-  const tree = buildPointTree(context, points);
-  context.dispose(points);
-  return {
-    async nearest(queries, k) {
-      const found = nearestInTree(context, tree, queries, { k, metric });
-      return listsOf(await context.read({ ...found }).finally(() => context.dispose(found)), k);
-    },
-    async within(queries, radius) {
-      const found = await withinRadius(context, tree, queries, { radius, metric });
-      return context.read({ ...found }).finally(() => context.dispose(found));
-    },
-  };
-}
-
-function plainFinder(context: Context, points: Points, metric: Metric): PlacedFinder {
-  return {
-    async nearest(queries, k) {
-      const found = nearest(context, points, queries, { k, metric });
-      return listsOf(await context.read({ ...found }).finally(() => context.dispose(found)), k);
-    },
-    async within(queries, radius) {
-      const found = pairsWithin(context, points, queries, { radius, metric });
-      const { query, id, distance } = await context.read({ ...found }).finally(() => context.dispose(found));
-      const count = (queries.elements.length as number) / queries.dimensions;
-      return { offsets: offsetsOf(query, count), ids: id, distances: distance };
-    },
+    nearest: (elements, k) =>
+      answering(elements, async (queries) => {
+        const options = { k, metric };
+        const found =
+          tree === undefined
+            ? nearest(context, points, queries, options)
+            : nearestInTree(context, tree, queries, options);
+        return listsOf(await taken({ ...found }), k);
+      }),
+    within: (elements, radius) =>
+      answering(elements, async (queries) => {
+        const options = { radius, metric };
+        if (tree !== undefined) return taken({ ...(await withinRadius(context, tree, queries, options)) });
+        const { query, id, distance } = await taken({ ...pairsWithin(context, points, queries, options) });
+        return { offsets: offsetsOf(query, elements.length / dimensions), ids: id, distances: distance };
+      }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { metricsHelp } from '../algorithms/neighbours/metrics.ts';
 import { PLOT_PACKAGES } from '../formats/plot-packages.ts';
 import { installCommand } from '../primitives/optional-packages.ts';
 import { describe } from './command-line.ts';
@@ -20,10 +21,10 @@ Distances:
   within one ulp; those of cosine and sphere have a few rounding errors (sphere: some 1e-9 m), and sphere ranks by them. Points
   at the same distance come in the order of their rows. --radius R finds the points to which -k gives a distance of at most R.
   All backends write the same bytes.
-  l2 is the Euclidean distance, l1 the sum of |δ|, max the maximum of |δ|, l3 the cube root of the sum of |δ|³, and so on;
-  cosine is 1 − cos, inner the negated inner product. sphere takes a longitude and a latitude in degrees, in this order, and
-  gives metres along the great circle, on a sphere with the mean radius of the Earth, 6,371,008.8 m; --radius is in metres,
-  too. All other metrics treat longitudes and latitudes as coordinates of a plane, and a note says so.
+  The metrics, where δ are the differences of the coordinates:
+${metricsHelp()}
+  sphere has the mean radius of the Earth, 6,371,008.8 m; --radius is in metres, too. All other metrics treat longitudes and
+  latitudes as coordinates of a plane, and a note says so.
 
 Output:
   --out    query,rank,id,distance with -k, with ranks from 1; query,id,distance with --radius, nearest first. Rows are in the order

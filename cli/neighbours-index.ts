@@ -1,15 +1,11 @@
 import { type Coordinates, countOf, partOf } from '../algorithms/neighbours/exact/coordinates.ts';
 import { deviceFrame } from '../algorithms/neighbours/exact/device-frame.ts';
-import { type HostTree, hostTree } from '../algorithms/neighbours/exact/host-tree.ts';
-import {
-  type NearestList,
-  nearestList,
-  type WithinList,
-  withinList,
-} from '../algorithms/neighbours/exact/nearest-list.ts';
-import { type HostMetric, type Placed, type Ranking, rankingOf } from '../algorithms/neighbours/exact/ranking.ts';
-import { type Space, spaceOf, type Vectors } from '../algorithms/neighbours/exact/space.ts';
+import { type HostTree, hostTree, type Visitor } from '../algorithms/neighbours/exact/host-tree.ts';
+import { nearestList, withinList } from '../algorithms/neighbours/exact/nearest-list.ts';
+import type { Placed, Ranking } from '../algorithms/neighbours/exact/ranking.ts';
+import type { Space, Vectors } from '../algorithms/neighbours/exact/space.ts';
 import { NO_POINT } from '../algorithms/neighbours/index.ts';
+import { type HostMetric, recordOf } from '../algorithms/neighbours/metrics.ts';
 import { inStretches } from '../algorithms/stretches.ts';
 import type { Context } from '../primitives/context.ts';
 import { OutOfMemoryError } from '../primitives/errors.ts';
@@ -55,8 +51,6 @@ const MAX_STEPS = 2 ** 34;
 const MAX_PAIRS = 2 ** 24;
 /** Candidates beyond the neighbours that are wanted, by whose distance a list shows that it is complete. */
 const MORE = 5;
-/** A radius leads to candidates on the device if errors are at most this share of it. */
-const MAX_ERROR = 1 / 8;
 
 /** A batch of queries, with their vectors. */
 interface Batch {
@@ -75,14 +69,15 @@ export async function neighbourIndex(
   { asked, metric, points }: NeighbourJob,
 ): Promise<NeighbourIndex> {
   const count = countOf(points);
-  const space = spaceOf(metric, points);
+  const { spaceOf, rankingOf } = recordOf(metric);
+  const space = spaceOf(points);
   const placed = await inStretches(space.place(points));
   const frame = await inStretches(deviceFrame(space, placed));
   const { norm, width } = space;
-  const hasTree = width <= MAX_TREE_DIMENSIONS && norm !== 'inner';
-  const finder = deviceFinder(context, { elements: frame.points, dimensions: width, metric: norm }, hasTree);
+  const hasTree = width <= MAX_TREE_DIMENSIONS && recordOf(norm.metric).device.boundOf !== undefined;
+  const finder = deviceFinder(context, { elements: frame.points, dimensions: width, metric: norm.metric }, hasTree);
   const wanted = asked.kind === 'nearest' ? Math.min(count, asked.k) : 0;
-  const listed = Math.min(count, candidatesFor(metric, space, wanted + 1));
+  const listed = Math.min(count, candidatesFor(space, wanted + 1));
   const onHost: Placed = { coordinates: points, vectors: placed.vectors };
   const pause = pauses();
   let tree: Promise<HostTree> | undefined;
@@ -91,7 +86,7 @@ export async function neighbourIndex(
     const queries = countOf(given);
     if (queries === 0 || count === 0) return nothing(queries);
     const vectors = await inStretches(space.place(given));
-    const ranking = rankingOf(metric, { coordinates: given, vectors: vectors.vectors }, onHost);
+    const ranking = rankingOf({ coordinates: given, vectors: vectors.vectors }, onHost);
     const asking: Batch = { queries, vectors, own };
     return asked.kind === 'nearest' ? nearestOf(asking, ranking) : within(asking, ranking, asked.radius);
   }
@@ -117,27 +112,32 @@ export async function neighbourIndex(
       const isComplete =
         errors[query]! < Number.POSITIVE_INFINITY &&
         (listed === count || list.limit < leastOf(space, frame.leastNorm(last, errors[query]!)));
-      if (!isComplete) await searchTree(batch, query, list, max, itself);
+      if (!isComplete) {
+        list.begin(query, max);
+        await visitTree(batch, query, itself, {
+          wants: (least, minPoint) =>
+            least < list.limit ||
+            list.limit === Number.POSITIVE_INFINITY ||
+            (least === list.limit && minPoint < list.points[list.count - 1]!),
+          wantsAll: (point) => point === itself || list.wouldTake(point),
+          point: list.offer,
+        });
+      }
       rows.add(query, list.points, list.count, (point) => ranking.distance(query, point));
       await pause(listed);
     }
     return rows.end();
   }
 
-  async function searchTree(batch: Batch, query: number, list: NearestList, max: number, itself: number) {
+  /** Offers the points to a visitor that the host's tree cannot rule out, except the query itself. */
+  async function visitTree({ vectors: { vectors, error } }: Batch, query: number, itself: number, visitor: Visitor) {
     tree ??= Promise.resolve(inStretches(hostTree(space, placed)));
-    list.begin(query, max);
-    const { vectors, error } = batch.vectors;
     let steps = 0;
     (await tree).visit(vectors.subarray(query * width, (query + 1) * width), error, {
-      wants: (least, minPoint) =>
-        least < list.limit ||
-        list.limit === Number.POSITIVE_INFINITY ||
-        (least === list.limit && minPoint < list.points[list.count - 1]!),
-      wantsAll: (point) => point === itself || list.wouldTake(point),
+      ...visitor,
       point(point) {
         steps++;
-        if (point !== itself) list.offer(point);
+        if (point !== itself) visitor.point(point);
       },
     });
     await pause(steps);
@@ -148,10 +148,7 @@ export async function neighbourIndex(
     const { elements, errors } = await inStretches(frame.place(vectors));
     const norm = space.normOf(radius);
     const span = norm + Math.abs(norm) * 2 ** -40;
-    const room = Math.abs(frame.deviceRadius(span, 0)) * MAX_ERROR;
-    const onDevice = Uint32Array.from({ length: queries }, (_, i) => i).filter(
-      (i) => errors[i]! < Number.POSITIVE_INFINITY && (space.norm === 'inner' || errors[i]! <= room),
-    );
+    const onDevice = Uint32Array.from({ length: queries }, (_, i) => i).filter((i) => frame.isNear(span, errors[i]!));
     const error = onDevice.reduce((max, i) => Math.max(max, errors[i]!), 0);
     const candidates: Candidates | undefined =
       onDevice.length === 0
@@ -167,27 +164,18 @@ export async function neighbourIndex(
           if (candidates!.ids[row] !== itself) list.offer(candidates!.ids[row]!);
         }
         await pause(candidates!.offsets[next + 1]! - candidates!.offsets[next++]!);
-      } else await collect(batch, query, list, radius, itself);
+      } else {
+        await visitTree(batch, query, itself, {
+          wants: (least) => least <= radius,
+          wantsAll: () => true,
+          point: list.offer,
+        });
+      }
       const found = list.sorted();
       rows.add(query, found, found.length, (point) => ranking.distance(query, point));
       if (rows.count > MAX_HOST_ROWS && queries > 1) throw new OutOfMemoryError('memory/limit', 'Too many rows.');
     }
     return rows.end();
-  }
-
-  async function collect(batch: Batch, query: number, list: WithinList, radius: number, itself: number) {
-    tree ??= Promise.resolve(inStretches(hostTree(space, placed)));
-    const { vectors, error } = batch.vectors;
-    let steps = 0;
-    (await tree).visit(vectors.subarray(query * width, (query + 1) * width), error, {
-      wants: (least) => least <= radius,
-      wantsAll: () => true,
-      point(point) {
-        steps++;
-        if (point !== itself) list.offer(point);
-      },
-    });
-    await pause(steps);
   }
 
   /**
@@ -215,12 +203,8 @@ export async function neighbourIndex(
 }
 
 /** Number of candidates that a list of k neighbours needs, so that few lists stay incomplete. */
-function candidatesFor(metric: HostMetric, { width, norm }: Space, k: number): number {
-  const power = typeof metric === 'object' ? metric.lp : 2;
-  // The norm by which the device searches is up to this factor from the distance.
-  const factor = norm === 'max' && power > 2 ? width ** (1 / power) : width ** (1 / 2 - 1 / Math.max(2, power));
-  const more = power > 2 ? Math.min(k * factor ** width, 4 * k + 16) : k;
-  return Math.min(Math.ceil(more) + MORE, MAX_LISTED);
+function candidatesFor({ width, spread }: Space, k: number): number {
+  return Math.min(Math.ceil(Math.min(k * spread ** width, 4 * k + 16)) + MORE, MAX_LISTED);
 }
 
 /** Maximum length of a list that the device finds. */

@@ -21,7 +21,7 @@ export interface PointRowsOptions {
   readonly columns: readonly string[];
   readonly id: string | undefined;
   /** Whether the columns are a longitude and a latitude in degrees. */
-  readonly isOnSphere: boolean;
+  readonly areDegrees: boolean;
   readonly onBadRecord: 'stop' | 'skip';
   readonly signal: AbortSignal;
 }
@@ -48,11 +48,11 @@ const MAX_ROWS = 2 ** 32 - 1;
  */
 export async function* pointRows(
   table: TableFile,
-  { columns, id, isOnSphere, onBadRecord, signal }: PointRowsOptions,
+  { columns, id, areDegrees, onBadRecord, signal }: PointRowsOptions,
   leftOut: LeftOut,
 ): AsyncGenerator<PlacedRows, void, undefined> {
   const names = id === undefined ? columns : [...columns, id];
-  const maxOf = (d: number): number => (isOnSphere && d === 1 ? MAX_LATITUDE : MAX_COUNT);
+  const maxOf = (d: number): number => (areDegrees && d === 1 ? MAX_LATITUDE : MAX_COUNT);
   for await (const batch of table.batches({ columns: names, signal })) {
     if (batch.first + batch.rows > MAX_ROWS) throw tooManyRows(table.file);
     const read = columns.map((name) => numbersOf(batch.columns[name]!, batch.rows));

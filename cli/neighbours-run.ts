@@ -1,4 +1,4 @@
-import type { HostMetric } from '../algorithms/neighbours/exact/ranking.ts';
+import { type HostMetric, recordOf } from '../algorithms/neighbours/metrics.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
@@ -164,14 +164,14 @@ async function openPoints<C extends RunContext>(
   const table = await parts.openTable(path, signal, csv);
   try {
     const columns = coordinateColumns(table, { option, given });
-    const isOnSphere = metric === 'sphere';
-    if (isOnSphere) requireDegrees(columns.names, option);
+    const areDegrees = recordOf(metric).takesDegrees === true;
+    if (areDegrees) requireDegrees(columns.names, option);
     if (id !== undefined) requireIdColumn(table, option === '--columns' ? '--id' : '--query-id', id);
     const leftOut = { count: 0, first: '' };
     return {
       ...{ table, columns, leftOut },
       idField: table.fields.find(({ name }) => name === id),
-      rows: () => pointRows(table, { columns: columns.names, id, isOnSphere, onBadRecord, signal }, leftOut),
+      rows: () => pointRows(table, { columns: columns.names, id, areDegrees, onBadRecord, signal }, leftOut),
       [Symbol.asyncDispose]: () => table.close(),
     };
   } catch (error) {
@@ -258,7 +258,7 @@ function valueNotes({ count }: HostPoints, metric: HostMetric, { names, areDegre
     ...(count === 0
       ? [{ code: 'neighbours/no-points', message: 'There are no points, so there are no neighbours.' }]
       : []),
-    ...(areDegrees && metric !== 'sphere' ? [{ code: 'neighbours/degrees', message: degrees }] : []),
+    ...(areDegrees && !recordOf(metric).takesDegrees ? [{ code: 'neighbours/degrees', message: degrees }] : []),
   ];
 }
 

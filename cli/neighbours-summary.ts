@@ -1,8 +1,8 @@
-import type { HostMetric } from '../algorithms/neighbours/exact/ranking.ts';
+import { type HostMetric, nameOfMetric } from '../algorithms/neighbours/metrics.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';
-import { type Asked, nameOfMetric } from './neighbours-arguments.ts';
+import type { Asked } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
 
 /** Facts about a run, besides its statistics. */

@@ -1,8 +1,9 @@
 import { basename } from 'node:path';
+import { nameOfMetric } from '../algorithms/neighbours/metrics.ts';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import { Interrupted } from './interrupt.ts';
-import { type NeighboursOptions, nameOfMetric } from './neighbours-arguments.ts';
+import type { NeighboursOptions } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
 import { type NeighboursParts, searchNeighbours } from './neighbours-run.ts';
 import { figuresJson, type NeighboursRun, neighboursSummary, ofTotal } from './neighbours-summary.ts';

@@ -17,7 +17,8 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { type Measure, sumsInVariables } from './metrics.ts';
+import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
+import { type Measure, sumsInVariables } from './measures.ts';
 
 /**
  * A word that is not 0 if a finite coordinate is so large or so small that plain sums may leave f32. If all ordinary
@@ -34,15 +35,11 @@ const MIN = 2 ** -40;
 
 const extremeWord = fn('extremeWord', { x: f32, max: uniform(f32) }, u32, ({ x, max }) => {
   const size = Let(bitsToU32(x.abs()));
-  const isOrdinary = size.ge(bitsOf(MIN)).and(size.le(bitsToU32(max)));
+  const isOrdinary = size.ge(bitsOfF32(MIN)).and(size.le(bitsToU32(max)));
   return u32(isOrdinary.or(size.eq(0)).or(size.ge(INFINITE)).not());
 });
 
 const INFINITE = 0x7f800000;
-
-function bitsOf(x: number): number {
-  return new Uint32Array(Float32Array.of(x).buffer)[0]!;
-}
 
 /** Whether points or queries have coordinates for which a search needs the sums of {@link Measure.atAnyScale}. */
 export function isAnyExtreme(flags: readonly Column<'u32'>[], loader: Loader): Bool {

@@ -23,7 +23,7 @@ import {
 import { storeResults } from '../../primitives/row-results.ts';
 import { isAnyExtreme, keyOfVectors } from './extremes.ts';
 import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
-import type { Measure } from './metrics.ts';
+import type { Measure } from './measures.ts';
 
 /** The points and the parameters of a search, which all its queries share. */
 export interface Search {

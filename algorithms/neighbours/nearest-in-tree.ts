@@ -18,7 +18,8 @@ import { aFlag, aWhole, eitherOf, type Kind, optional, someOptions, where } from
 import { curveOrder } from './curve.ts';
 import { extremesOf } from './extremes.ts';
 import { fillLists, isBefore, type NearestList, NO_POINT, offer } from './lists.ts';
-import { aBoundedMetric, type Measure, measureOf } from './metrics.ts';
+import type { Measure } from './measures.ts';
+import { aTreeMetric, recordOf } from './metrics.ts';
 import { MAX_NEIGHBOURS, type NearestOptions, requireDimensions } from './nearest.ts';
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
 import { boundOf, idOfPoint, keyOfPoint, leafAt, minIdOf, pointsOfLeaf, searchFrom, treeWords } from './search.ts';
@@ -68,7 +69,7 @@ export function nearestInTree(
     { context: aContext, tree: aTree, queries: pointsOrOwn, options: someSearchOptions },
   );
   const { k, metric = 'l2', itself = false } = options;
-  const measure = measureOf(metric);
+  const measure = recordOf(metric).device;
   return context.scope(() => {
     const asked = queries === 'points' ? ownQueries(tree, itself) : otherQueries(context, tree, queries);
     const search = (index: U32, list: NearestList, loader: Loader, after: After): void =>
@@ -92,7 +93,7 @@ export const pointsOrOwn: Kind = eitherOf(
 
 const someSearchOptions = someOptions<TreeSearchOptions>({
   k: aWhole(1, MAX_NEIGHBOURS, 'neighbours/k'),
-  metric: optional(aBoundedMetric),
+  metric: optional(aTreeMetric),
   itself: optional(aFlag),
 });
 

@@ -15,7 +15,7 @@ import {
 import { aWhole, optional, someOptions } from '../../primitives/kinds.ts';
 import { extremesOf } from './extremes.ts';
 import type { ListColumns } from './lists.ts';
-import { aMetric, type Metric, measureOf } from './metrics.ts';
+import { aMetric, type Metric, recordOf } from './metrics.ts';
 import { filterOf, loweredSquares, nearestByFilter, squaredLengths } from './nearest-by-filter.ts';
 import { nearestByFormula, type Queries, runLength, type Search } from './nearest-by-formula.ts';
 import { type Neighbours, neighboursOf, type Points, pointCount, somePoints } from './points.ts';
@@ -74,13 +74,13 @@ export function nearest(context: Context, points: Points, queries: Points, optio
   const [n, m] = [pointCount('nearest', 'points', points), pointCount('nearest', 'queries', queries)];
   requireDimensions('nearest', points.dimensions, queries.dimensions);
   return context.scope(() => {
-    const measure = measureOf(metric);
-    const filter = metric === 'l2' ? filterOf(n, k, points.dimensions) : undefined;
+    const measure = recordOf(metric).device;
+    const filter = measure.areSquares ? filterOf(n, k, points.dimensions) : undefined;
     const { run, listed = k } = filter ?? { run: runLength(n, k, points.dimensions) };
     const elements = context.materialize(points.elements);
     const search: Search = {
       ...{ context, measure, k, n, run, dimensions: points.dimensions, points: elements },
-      lengths: metric === 'cosine' ? lengthsOf(context, points, n) : undefined,
+      lengths: measure.needsLengths ? lengthsOf(context, points, n) : undefined,
     };
     const extremesIn = (some: Column<'f32'>): Column<'u32'> | undefined =>
       measure.atAnyScale && extremesOf(context, some, points.dimensions);

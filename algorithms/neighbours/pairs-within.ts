@@ -19,7 +19,8 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { extremesOf, keyOfVectors } from './extremes.ts';
-import { type Measure, type Metric, measureOf } from './metrics.ts';
+import type { Measure } from './measures.ts';
+import { type Metric, recordOf } from './metrics.ts';
 import { requireDimensions } from './nearest.ts';
 import { type Points, pointCount } from './points.ts';
 
@@ -50,19 +51,19 @@ export function pairsWithin(
 ): PairsWithin {
   const [n, m] = [pointCount('pairsWithin', 'points', points), pointCount('pairsWithin', 'queries', queries)];
   requireDimensions('pairsWithin', points.dimensions, queries.dimensions);
-  const measure = measureOf(metric);
+  const measure = recordOf(metric).device;
   return context.scope(() => {
     const { dimensions } = points;
     const elements = { points: context.materialize(points.elements), queries: context.materialize(queries.elements) };
     const extremes = Object.values(elements).map((each) => extremesOf(context, each, dimensions));
-    const key = map(keyOfPair(measure, metric === 'cosine'), {
+    const key = map(keyOfPair(measure), {
       ...elements,
       pair: sequence(n * m),
       extremes: concatenate(extremes),
       count: n,
       dimensions,
     });
-    const limit = measure.keyWithin(Math.fround(radius));
+    const limit = measure.limitOf(Math.fround(radius));
     const isWithin = fn('isWithin', { key: u32, limit: uniform(u32) }, bool, ({ key, limit }) => key.le(limit));
     const keys = context.materialize(key);
     const within = copyIf({ pair: sequence(n * m), key: keys }, map(isWithin, { key: keys, limit }));
@@ -86,7 +87,7 @@ const PAIR = {
 };
 
 /** Functor that computes the key of the distance of a pair. */
-function keyOfPair(measure: Measure, takesLengths: boolean) {
+function keyOfPair(measure: Measure) {
   return fn('keyOfPair', PAIR, u32, ({ pair, points, queries, extremes, count, dimensions }): U32 => {
     const query = Let(pair.div(count));
     const [from, to] = [Let(query.mul(dimensions)), Let(pair.sub(query.mul(count)).mul(dimensions))];
@@ -94,13 +95,13 @@ function keyOfPair(measure: Measure, takesLengths: boolean) {
     const each = (body: (a: F32, b: F32) => void): void =>
       For(0, dimensions, (d) => body(Let(queries.at(from.add(d))), Let(points.at(to.add(d)))));
     const [squaresA, squaresB] = [Var(f32(0)), Var(f32(0))];
-    if (takesLengths) {
+    if (measure.needsLengths) {
       each((a, b) => {
         squaresA.set(squaresA.add(a.mul(a)));
         squaresB.set(squaresB.add(b.mul(b)));
       });
     }
     const lengths = [squaresA, squaresB].map((squares) => sqrt(Let(squares) as F32)) as [F32, F32];
-    return keyOfVectors(measure, isExtreme, each, takesLengths ? lengths : undefined);
+    return keyOfVectors(measure, isExtreme, each, measure.needsLengths ? lengths : undefined);
   });
 }

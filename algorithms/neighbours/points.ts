@@ -2,7 +2,7 @@ import { aColumn } from '../../primitives/argument-kinds.ts';
 import { ArgumentError, type Column, type Context, f32, fn, map, u32, type Vectors } from '../../primitives/index.ts';
 import { aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import type { ListColumns } from './lists.ts';
-import type { Measure } from './metrics.ts';
+import type { Measure } from './measures.ts';
 
 /** Points or queries: coordinates in f32, point after point. */
 export interface Points extends Vectors {
@@ -44,6 +44,12 @@ export function pointCount(call: string, name: string, { elements, dimensions }:
 
 /** Converts the lists of a search to its result: keys become distances. */
 export function neighboursOf(context: Context, { keys, ids }: ListColumns, measure: Measure): Neighbours {
-  const distance = fn('distanceOfKey', { key: u32 }, f32, ({ key }) => measure.distanceOf(key));
-  return { ids, distances: context.materialize(map(distance, { key: keys })) };
+  return { ids, distances: context.materialize(distancesOf(measure, keys)) };
+}
+
+export function distancesOf(measure: Measure, key: Column<'u32'>): Column<'f32'> {
+  return map(
+    fn('distanceOfKey', { key: u32 }, f32, ({ key }) => measure.distanceOf(key)),
+    { key },
+  );
 }

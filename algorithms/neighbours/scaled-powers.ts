@@ -1,5 +1,5 @@
 import { bitsToF32, bitsToU32, type F32, f32, Let, select, type U32, u32 } from '../../primitives/index.ts';
-import { SMALLEST_NORMAL_F32 } from '../../primitives/ir/semantics.ts';
+import { bitsOfF32, SMALLEST_NORMAL_F32 } from '../../primitives/ir/semantics.ts';
 
 /** The bits of 1, of the smallest normal number and of +∞ in f32. */
 const [ONE, NORMAL, INFINITE] = [0x3f800000, 0x00800000, 0x7f800000];
@@ -35,7 +35,7 @@ export function addScaled({ max, rest }: ScaledSums, a: F32, b: F32, power: numb
   const [less, greatest] = [Let(between.min(max)), Let(between.max(max))];
   const exponent = Let(greatest.and(INFINITE));
   // Below this, the power of a scaled number is below 2^−LOST.
-  const least = bitsOf(2 ** (-LOST / power));
+  const least = bitsOfF32(2 ** (-LOST / power));
   const counts = less.ge(NORMAL).and(less.add(ONE).ge(exponent.add(least)));
   const scaled = Let(bitsToF32(select(u32(0), less.add(ONE).sub(exponent), counts)));
   return { max: greatest, rest: scaledSum(rest, max, exponent, power).add(raised(scaled, power)) };
@@ -92,8 +92,4 @@ function raised(x: F32, power: number): F32 {
   const half = Let(raised(x, power >> 1));
   const square = half.mul(half);
   return power % 2 === 1 ? square.mul(x) : square;
-}
-
-function bitsOf(x: number): number {
-  return new Uint32Array(Float32Array.of(x).buffer)[0]!;
 }

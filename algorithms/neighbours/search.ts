@@ -5,7 +5,6 @@ import {
   bool,
   ctz,
   type F32,
-  f32,
   If,
   Let,
   select,
@@ -14,8 +13,7 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
-import { type Measure, noSums } from './metrics.ts';
-import { withoutSubnormals } from './scaled-powers.ts';
+import { keyOfAxes, type Measure } from './measures.ts';
 import { boxAt, LEAF, nodeWords, type PointTree, type WordAt, wordAtOf } from './tree.ts';
 
 /** Access to the words of a tree in a kernel: `nodes` and `points` read the word at an index. */
@@ -35,31 +33,14 @@ export function treeWords(
   return { dimensions, nodes: wordAtOf(nodes, loader), points: wordAtOf(points, loader), isExtreme };
 }
 
-/**
- * Lower bound of the distance between a query and any point in the box of a node, as a key. Applies the formula of the
- * metric to the gap between query and box on each axis. No point of the box is nearer on any axis, and rounded
- * operations are monotonic. So the same formula gives no point of the box a smaller distance. Where a formula is not
- * monotonic, the bound is lowered by the error of both distances ({@link Measure.slack}).
- */
+/** A lower bound of the keys of the points below a node. Trees take only metrics that have one. */
 export function boundOf(
   { nodes, dimensions, isExtreme }: TreeWords,
   measure: Measure,
   query: readonly F32[],
   node: U32,
 ): U32 {
-  const { min, max } = boxAt(nodes, dimensions, node);
-  const { coordinate } = measure;
-  // If a coordinate of the query is NaN, `max` ignores it, so the gap is 0.
-  const gapsOf = (change: (x: F32) => F32): F32[] =>
-    query.map((given, d) => {
-      const q = change(given);
-      return f32(0)
-        .max(change(min[d]!).sub(q))
-        .max(q.sub(change(max[d]!)));
-    });
-  const zeros = query.map(() => f32(0));
-  const key = keyOfAxes(measure, isExtreme, (change) => [gapsOf(change), zeros], coordinate);
-  return measure.slack === 0 ? key : key.max(measure.slack).sub(measure.slack);
+  return measure.boundOf!(query, boxAt(nodes, dimensions, node), isExtreme);
 }
 
 /** The smallest id among the points below a node. */
@@ -72,22 +53,7 @@ export function keyOfPoint(words: TreeWords, measure: Measure, query: readonly F
   const { points, dimensions, isExtreme } = words;
   const first = i.mul(dimensions + 1);
   const point = query.map((_, d) => Let(bitsToF32(points(first.add(d)))));
-  return keyOfAxes(measure, isExtreme, (change) => [query.map(change), point.map(change)], same);
-}
-
-const same = (x: F32): F32 => x;
-
-type Axes = (change: (x: F32) => F32) => readonly [readonly F32[], readonly F32[]];
-
-/** The key of a distance in a tree, from its coordinates after a change. */
-function keyOfAxes(measure: Measure, isExtreme: Bool | undefined, axes: Axes, change: (x: F32) => F32): U32 {
-  const [a, b] = axes(change);
-  const plain = (): U32 => measure.keyOf(a.reduce((sums, x, d) => measure.step(sums, x, b[d]!), noSums(measure)));
-  const { keyOfFew } = measure;
-  if (isExtreme === undefined || keyOfFew === undefined) return plain();
-  const key = Var(u32(0));
-  If(isExtreme, () => key.set(keyOfFew(...axes(withoutSubnormals)))).Else(() => key.set(plain()));
-  return Let(key as U32);
+  return keyOfAxes(measure, isExtreme, (change) => [query.map(change), point.map(change)]);
 }
 
 export function idOfPoint({ points, dimensions }: TreeWords, i: U32): U32 {

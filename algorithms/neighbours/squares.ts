@@ -1,4 +1,5 @@
 import { bitsToF32, bitsToU32, type F32, f32, Let, select, type U32, u32 } from '../../primitives/index.ts';
+import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
 
 /*
  * Sums of squares in f32 without limits of the exponent: every operation is rounded to 24 bits, as in f32, but no square
@@ -51,9 +52,8 @@ export function keyOfSquared(x: number): number {
   if (square === 0) return 0;
   if (square === Number.POSITIVE_INFINITY) return FAR_SQUARE;
   const exponent = Math.floor(Math.log2(x)) * 2;
-  const [bits] = new Uint32Array(Float32Array.of(square * 2 ** -exponent).buffer);
   // Squares below all others are below every key but 0.
-  return Math.max(0, bits! + (exponent + MORE) * 2 ** FRACTION_BITS);
+  return Math.max(0, bitsOfF32(square * 2 ** -exponent) + (exponent + MORE) * 2 ** FRACTION_BITS);
 }
 
 /** The sum is `sum` · 2^(2 · (exponent − 127)). Of the largest term, `exponent` is the field; 0 without terms. */

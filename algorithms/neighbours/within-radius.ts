@@ -28,10 +28,11 @@ import {
 import { aFlag, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { extremesOf } from './extremes.ts';
 import { NO_POINT } from './lists.ts';
-import { aBoundedMetric, type Measure, type Metric, measureOf } from './metrics.ts';
+import type { Measure } from './measures.ts';
+import { aTreeMetric, type Metric, recordOf } from './metrics.ts';
 import { requireDimensions } from './nearest.ts';
 import { pointsOrOwn } from './nearest-in-tree.ts';
-import { type Points, pointCount } from './points.ts';
+import { distancesOf, type Points, pointCount } from './points.ts';
 import { boundOf, idOfPoint, keyOfPoint, nodeBehind, type TreeWords } from './search.ts';
 import { aTree, LEAF, type PointTree } from './tree.ts';
 
@@ -94,7 +95,7 @@ export async function withinRadius(
     { context: aContext, tree: aTree, queries: pointsOrOwn, options: someRadiusOptions },
   );
   const { radius, metric = 'l2', itself = false, sorted = false } = options;
-  const measure = measureOf(metric);
+  const measure = recordOf(metric).device;
   const rows = context.scope(() =>
     queries === 'points' ? ownRows(context, tree, itself) : rowsOfQueries(context, tree, queries),
   );
@@ -103,7 +104,7 @@ export async function withinRadius(
   const extremes = own ?? tree.nodes;
   const walk = walkOf(tree, measure);
   const captures = { nodes: tree.nodes, points: tree.points, count: tree.count, leaves: 2 ** tree.levels };
-  const limit = measure.keyWithin(roundedRadius(radius));
+  const limit = measure.limitOf(roundedRadius(radius));
   const found = await unfold(rows, walk.start, walk.step, { captures: { ...captures, extremes, limit } });
   try {
     return context.scope(() => placed(context, sorted ? inOrder(found, rows.row.capacity) : found, rows, measure));
@@ -128,7 +129,7 @@ const someRadiusOptions = someOptions<RadiusOptions>({
   radius: where('a number from 0 on', (given) => typeof given === 'number' && given >= 0, {
     code: 'neighbours/radius',
   }),
-  metric: optional(aBoundedMetric),
+  metric: optional(aTreeMetric),
   itself: optional(aFlag),
   sorted: optional(aFlag),
 });
@@ -222,7 +223,6 @@ function inOrder({ row, key, id }: Found, queries: number): Found {
 const copied = fn('pointId', { id: u32 }, u32, ({ id }) => id);
 
 function placed(context: Context, { row, key, id }: Found, rows: Rows, measure: Measure): PointsWithin {
-  const distance = fn('distanceOfKey', { key: u32 }, f32, ({ key }) => measure.distanceOf(key));
   const offsets = lowerBound(row, sequence(rows.row.capacity + 1));
-  return context.materialize({ offsets, ids: map(copied, { id }), distances: map(distance, { key }) });
+  return context.materialize({ offsets, ids: map(copied, { id }), distances: distancesOf(measure, key) });
 }

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { deviceFrame } from '../../algorithms/neighbours/exact/device-frame.ts';
 import { hostTree } from '../../algorithms/neighbours/exact/host-tree.ts';
-import type { HostMetric } from '../../algorithms/neighbours/exact/ranking.ts';
-import { spaceOf } from '../../algorithms/neighbours/exact/space.ts';
+import { type HostMetric, recordOf } from '../../algorithms/neighbours/metrics.ts';
 import type { Stretches } from '../../algorithms/stretches.ts';
 
 /** The result of some work, and its number of pauses. */
@@ -20,7 +19,7 @@ const PIECE = 2 ** 14;
 test.each<HostMetric>(['l2', 'cosine', 'sphere'])('points are placed and put into a tree in pieces: %s', (metric) => {
   const values = Float64Array.from({ length: 2 * COUNT }, (_, i) => ((i * 7919) % 1000) / 11 + i * 1e-7);
   const points = { dimensions: 2, values, rests: undefined };
-  const space = spaceOf(metric, points);
+  const space = recordOf(metric).spaceOf(points);
   const placed = counted(space.place(points));
   const frame = counted(deviceFrame(space, placed.value));
   const tree = counted(hostTree(space, placed.value));

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import type { Metric } from '../../algorithms/neighbours/index.ts';
+import { type Metric, recordOf } from '../../algorithms/neighbours/metrics.ts';
 import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.ts';
 import { jsonLog } from '../../cli/json-log.ts';
 import { runNeighbours } from '../../cli/neighbours.ts';
@@ -123,10 +123,6 @@ export function columnWords(dimensions: number): string[] {
   return ['--columns', AXES.slice(0, dimensions).join(',')];
 }
 
-export function metricWord(metric: Metric): string {
-  return typeof metric === 'string' ? metric : `l${metric.lp}`;
-}
-
 /** A search whose expected result is computed by plain loops. */
 export interface Question {
   readonly points: HostPoints;
@@ -171,7 +167,7 @@ function placesOf(points: HostPoints): Map<number, Float32Array> {
 /** Whether the distance of a row is the real one, within one ulp where the metric is one of differences. */
 export function isRight({ points, queries, metric }: Question, [query, id, distance]: Row): boolean {
   const [a, b] = [rowOf(queries ?? points, query), rowOf(points, id)];
-  if (metric !== 'cosine' && metric !== 'inner') return isWithinUlp(metric, numbersOf(a), numbersOf(b), distance);
+  if (recordOf(metric).power !== undefined) return isWithinUlp(metric, numbersOf(a), numbersOf(b), distance);
   const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, each, d) => sum + each * y[d]!, 0);
   const size = Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b));
   if (metric === 'inner') return Math.abs(distance + dot(a, b)) <= 1e-14 * size;

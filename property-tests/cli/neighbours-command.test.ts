@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildPointTree, type Metric, withinRadius } from '../../algorithms/neighbours/index.ts';
+import { nameOfMetric } from '../../algorithms/neighbours/metrics.ts';
 import type { HostTable } from '../../algorithms/tables/host-table.ts';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Interrupted } from '../../cli/interrupt.ts';
@@ -18,7 +19,6 @@ import {
   columnWords,
   f64,
   isRight,
-  metricWord,
   neighboursOf,
   rowsOfCsv,
   square,
@@ -73,7 +73,7 @@ const given = fc.record({ cloud: aCloud, isJoin: fc.boolean(), withSelf: fc.bool
   const words = [
     ...columnWords(dimensions),
     ...('k' in each.asked ? ['-k', String(each.asked.k)] : ['--radius', String(each.asked.radius)]),
-    ...['--metric', metricWord(each.metric), '--on-bad-record', 'skip'],
+    ...['--metric', nameOfMetric(each.metric), '--on-bad-record', 'skip'],
     ...(queries === undefined ? [] : ['--queries', 'queries']),
     ...(withSelf ? ['--with-self'] : []),
   ];

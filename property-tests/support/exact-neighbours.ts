@@ -1,4 +1,4 @@
-import type { Metric } from '../../algorithms/neighbours/index.ts';
+import { type Metric, recordOf } from '../../algorithms/neighbours/metrics.ts';
 
 /** Coordinates of one point. Integers beyond 2^53 are bigints. */
 export type Place = readonly (number | bigint)[];
@@ -25,8 +25,10 @@ type Fraction = readonly [numerator: bigint, denominator: bigint];
 
 const compare = ([a, b]: Fraction, [c, d]: Fraction): number => signOf(a * d - c * b);
 
+/** The power that differences are raised to. The maximum is compared as it is. */
 function exponentOf(metric: Metric): number {
-  return typeof metric === 'object' ? metric.lp : metric === 'l2' ? 2 : 1;
+  const { power } = recordOf(metric);
+  return power === undefined || power === Number.POSITIVE_INFINITY ? 1 : power;
 }
 
 /** The power of the distance for metrics of differences; −cos |cos| for cosine; the negated product for inner. */

@@ -1,6 +1,7 @@
 import { exponentOf, scaled } from '../../double-double.ts';
 import { piecewise, type Stretches } from '../../stretches.ts';
 import { medianPoint } from './coordinates.ts';
+import { L2, type Norm } from './norms.ts';
 import { greatest, type Space, type Vectors } from './space.ts';
 
 /** Vectors in f32, as the device searches them. */
@@ -18,6 +19,8 @@ export interface DeviceFrame {
   leastNorm(deviceDistance: number, error: number): number;
   /** The radius within which the device finds all vectors of at most this norm. */
   deviceRadius(norm: number, error: number): number;
+  /** Whether the device finds few vectors farther away, with such an error, than those of at most this norm. */
+  isNear(norm: number, error: number): boolean;
 }
 
 /** Relative rounding error of an f32 operation. */
@@ -30,6 +33,8 @@ const SCALED_SIZE = 30;
 const MAX_QUERY = 2 ** 60;
 /** Bound of what differences and squares lose that are too small for f32, per coordinate, as a distance. */
 const LOST = 2 ** -62;
+/** A radius leads to candidates on the device if errors are at most this share of it. */
+const MAX_ERROR = 1 / 8;
 
 /**
  * Rounds vectors to f32, after subtracting a median and scaling by a power of two if f32 does not hold them as they are.
@@ -45,18 +50,17 @@ const LOST = 2 ** -62;
 export function* deviceFrame(space: Space, points: Vectors): Stretches<DeviceFrame> {
   const { width, norm } = space;
   const { vectors } = points;
-  const isProduct = norm === 'inner';
   const size = greatest(vectors);
   const isExact = points.error === 0 && (size === 0 || isWithin(size)) && (yield* areFloats(vectors));
   const coordinates = { dimensions: width, values: vectors, rests: undefined };
   const offset =
-    isExact || isProduct
+    isExact || norm.of === undefined
       ? new Float64Array(width)
       : Float64Array.from({ length: width }, (_, d) => vectors[medianPoint(coordinates, d) * width + d] ?? 0);
   const exponent = isExact ? 0 : yield* exponentFor(vectors, offset);
   const rounded = yield* roundedTo(vectors, offset, exponent);
   const share = 1 - 2 * (width + 16) * ROUNDING;
-  const longest = isProduct ? longestOf(rounded, width) : 0;
+  const longest = norm.of === undefined ? longestOf(rounded, width) : 0;
   const lost = width * LOST;
 
   return {
@@ -69,22 +73,26 @@ export function* deviceFrame(space: Space, points: Vectors): Stretches<DeviceFra
       for (let i = 0; i < errors.length; i++) {
         const own = elements.subarray(i * width, (i + 1) * width);
         if (!own.every((x) => Math.abs(x) <= MAX_QUERY)) errors[i] = Number.POSITIVE_INFINITY;
-        else if (isProduct) errors[i] = (width + 8) * 1.1 * ROUNDING * lengthOf(own) * longest + lost;
-        else errors[i] = fixed + (areExact ? 0 : 2.2 * ROUNDING * normOf(norm, own));
+        else if (norm.of === undefined) errors[i] = (width + 8) * 1.1 * ROUNDING * lengthOf(own) * longest + lost;
+        else errors[i] = fixed + (areExact ? 0 : 2.2 * ROUNDING * normOf(norm.of, own));
       }
       return { elements, errors };
     },
     leastNorm(found, error) {
-      if (isProduct) return scaled(found - error, -2 * exponent);
-      const apart = norm === 'l2' ? Math.sqrt(found) : found;
-      return scaled(Math.max(0, apart * share - error), -exponent);
+      if (norm.of === undefined) return scaled(found - error, -2 * exponent);
+      return scaled(Math.max(0, norm.ofDistance(found) * share - error), -exponent);
     },
-    deviceRadius(radius, error) {
-      if (isProduct) return roundedUp(scaled(radius, 2 * exponent) + error);
-      const apart = (scaled(radius, exponent) + error) / share;
-      return apart < MAX_QUERY ? roundedUp(apart) : Number.POSITIVE_INFINITY;
-    },
+    deviceRadius,
+    isNear: (radius, error) =>
+      error < Number.POSITIVE_INFINITY &&
+      (norm.of === undefined || error <= Math.abs(deviceRadius(radius, 0)) * MAX_ERROR),
   };
+
+  function deviceRadius(radius: number, error: number): number {
+    if (norm.of === undefined) return roundedUp(scaled(radius, 2 * exponent) + error);
+    const apart = (scaled(radius, exponent) + error) / share;
+    return apart < MAX_QUERY ? roundedUp(apart) : Number.POSITIVE_INFINITY;
+  }
 }
 
 const isWithin = (size: number): boolean => size >= MIN_SIZE && size <= MAX_SIZE;
@@ -121,18 +129,16 @@ function roundedUp(x: number): number {
   return Math.fround(x + Math.abs(x) * 4 * ROUNDING) + 2 ** -126;
 }
 
-function lengthOf(vector: Float32Array): number {
-  return normOf('l2', vector);
-}
+const lengthOf = (vector: Float32Array): number => normOf(L2.of!, vector);
 
-function normOf(norm: Space['norm'], vector: Float32Array): number {
+function normOf(of: NonNullable<Norm['of']>, vector: Float32Array): number {
   let [sum, squares, max] = [0, 0, 0];
   for (const x of vector) {
     sum += Math.abs(x);
     squares += x * x;
     max = Math.max(max, Math.abs(x));
   }
-  return norm === 'l1' ? sum : norm === 'max' ? max : Math.sqrt(squares);
+  return of(sum, squares, max);
 }
 
 function longestOf(elements: Float32Array, width: number): number {

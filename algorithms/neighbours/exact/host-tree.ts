@@ -1,4 +1,5 @@
 import { filled, piecewise, type Stretches } from '../../stretches.ts';
+import type { Norm } from './norms.ts';
 import type { Space, Vectors } from './space.ts';
 
 /**
@@ -106,17 +107,14 @@ export function* hostTree(space: Space, { vectors, error }: Vectors): Stretches<
     return true;
   }
 
-  const boundOf = norm === 'inner' ? productBound(mins, maxs, width) : gapBound(norm, mins, maxs, width);
+  const boundOf = norm.of === undefined ? productBound(mins, maxs, width) : gapBound(norm.of, mins, maxs, width);
   const trustsVectors = space.isFaithful || error === 0;
 
   return {
     visit(query, queryError, visitor) {
       if (count === 0) return;
       const margin = width * (error + queryError);
-      const least = (node: number): number => {
-        const bound = boundOf(query, node * width);
-        return space.leastOf(norm === 'inner' ? bound : Math.max(0, bound * (1 - SHARE) - margin));
-      };
+      const least = (node: number): number => space.leastOf(boundOf(query, node * width, margin));
       const visitNode = (node: number, from: number, to: number, bound: number): void => {
         if (!visitor.wants(bound, firsts[node]!)) return;
         if (to - from > 1 && trustsVectors && isOnePlace(node * width) && !visitor.wantsAll(firsts[node]!)) return;
@@ -137,11 +135,11 @@ export function* hostTree(space: Space, { vectors, error }: Vectors): Stretches<
   };
 }
 
-type Bound = (query: Float64Array, at: number) => number;
+/** A lower bound of the norm between a query and the vectors in a box, whose errors add up to `margin`. */
+type Bound = (query: Float64Array, at: number, margin: number) => number;
 
-/** The norm of the gaps between a query and a box, or a lower bound of it. */
-function gapBound(norm: Space['norm'], mins: Float64Array, maxs: Float64Array, width: number): Bound {
-  return (query, at) => {
+function gapBound(of: NonNullable<Norm['of']>, mins: Float64Array, maxs: Float64Array, width: number): Bound {
+  return (query, at, margin) => {
     let [sum, squares, max] = [0, 0, 0];
     for (let d = 0; d < width; d++) {
       const gap = Math.max(0, mins[at + d]! - query[d]!, query[d]! - maxs[at + d]!);
@@ -149,9 +147,7 @@ function gapBound(norm: Space['norm'], mins: Float64Array, maxs: Float64Array, w
       squares += gap * gap;
       if (gap > max) max = gap;
     }
-    if (norm === 'l1') return sum;
-    const isInRange = squares > 2 ** -900 && squares < 2 ** 1000;
-    return norm === 'l2' && isInRange ? Math.sqrt(squares) : max;
+    return Math.max(0, of(sum, squares, max) * (1 - SHARE) - margin);
   };
 }
 

@@ -1,12 +1,9 @@
 import { dd, ddAdd, ddMultiply } from '../../double-double.ts';
-import type { Metric } from '../metrics.ts';
 import type { Coordinates } from './coordinates.ts';
+import { MAX_SQUARES, MIN_SQUARES } from './norms.ts';
 import { comparePowers, dotProduct, type Pair, rootOfPowers } from './power-sums.ts';
 import { dotOf, numberOf, ratioOf, signOf, wholeOf } from './rationals.ts';
 import { greatCircle } from './sphere.ts';
-
-/** The metrics of the library, and `sphere`: the distance in metres of longitudes and latitudes in degrees. */
-export type HostMetric = Metric | 'sphere';
 
 /** The distances of queries and points as real numbers. */
 export interface Ranking {
@@ -26,29 +23,15 @@ export interface Placed {
   readonly vectors: Float64Array;
 }
 
-export function rankingOf(metric: HostMetric, queries: Placed, points: Placed): Ranking {
-  if (metric === 'sphere') return onSphere(queries.coordinates, points.coordinates);
-  if (metric === 'inner') return byProduct(queries.coordinates, points.coordinates);
-  if (metric === 'cosine') return byAngle(queries, points);
-  return byPowers(powerOf(metric), queries.coordinates, points.coordinates);
-}
-
-/** The exponent p of a metric of differences; +∞ for `max`. */
-export function powerOf(metric: Exclude<Metric, 'cosine' | 'inner'>): number {
-  if (typeof metric === 'object') return metric.lp;
-  return { l1: 1, l2: 2, max: Number.POSITIVE_INFINITY }[metric];
-}
-
 const pairOf = (queries: Coordinates, query: number, points: Coordinates, point: number): Pair => ({
   ...{ queries, query, points, point },
 });
 
 /** Relative rounding error of an f64 operation. */
 const ROUNDING = 2 ** -53;
-/** Squares of differences between these bounds neither overflow nor lose digits in f64. */
-const [MIN_SQUARES, MAX_SQUARES] = [2 ** -900, 2 ** 1000];
 
-function byPowers(power: number, queries: Coordinates, points: Coordinates): Ranking {
+/** By (Σ |δ|^p)^(1/p); by max |δ| if the power is +∞. */
+export function byPowers(power: number, { coordinates: queries }: Placed, { coordinates: points }: Placed): Ranking {
   const { dimensions, values: from, rests: fromRests } = queries;
   const { values: to, rests: toRests } = points;
   const found = { value: 0, error: 0 };
@@ -95,7 +78,10 @@ function byPowers(power: number, queries: Coordinates, points: Coordinates): Ran
   };
 }
 
-function onSphere({ values: from }: Coordinates, { values: to }: Coordinates): Ranking {
+/** By great circles. */
+export function onSphere(queries: Placed, points: Placed): Ranking {
+  const { values: from } = queries.coordinates;
+  const { values: to } = points.coordinates;
   const found = { value: 0, error: 0 };
   const distance = (query: number, point: number): number =>
     greatCircle(from[2 * query]!, from[2 * query + 1]!, to[2 * point]!, to[2 * point + 1]!);
@@ -109,7 +95,8 @@ function onSphere({ values: from }: Coordinates, { values: to }: Coordinates): R
   };
 }
 
-function byProduct(queries: Coordinates, points: Coordinates): Ranking {
+/** By the negated inner product. */
+export function byProduct({ coordinates: queries }: Placed, { coordinates: points }: Placed): Ranking {
   const { dimensions, values: from } = queries;
   const { values: to } = points;
   const found = { value: 0, error: 0 };
@@ -145,10 +132,10 @@ function byProduct(queries: Coordinates, points: Coordinates): Ranking {
 }
 
 /**
- * 1 − cos, from the vectors of length 1. Points whose vectors are the same in f64, as those of multiples of one vector
+ * By 1 − cos, from the vectors of length 1. Points whose vectors are the same in f64, as those of multiples of one vector
  * are, lie in the same direction. A point at 0 is at distance 1 from everything.
  */
-function byAngle(queries: Placed, points: Placed): Ranking {
+export function byAngle(queries: Placed, points: Placed): Ranking {
   const { dimensions } = queries.coordinates;
   const { vectors: from } = queries;
   const { vectors: to } = points;
@@ -163,10 +150,7 @@ function byAngle(queries: Placed, points: Placed): Ranking {
   };
   /** Bound of the error of a vector of length 1. */
   const unitError = (dimensions + 12) * ROUNDING;
-  const squares = (point: number) => {
-    const { numbers } = wholeOf([[points.coordinates, point]]);
-    return numbers[0]!;
-  };
+  const whole = ({ coordinates }: Placed, point: number) => wholeOf([[coordinates, point]]).numbers[0]!;
   return {
     found,
     approximate(query, point) {
@@ -185,8 +169,7 @@ function byAngle(queries: Placed, points: Placed): Ranking {
     },
     compare(query, a, b) {
       if (isSame(to, a, to, b)) return 0;
-      const asked = wholeOf([[queries.coordinates, query]]).numbers[0]!;
-      const [left, right] = [squares(a), squares(b)];
+      const [asked, left, right] = [whole(queries, query), whole(points, a), whole(points, b)];
       const [dotA, dotB] = [dotOf(asked, left), dotOf(asked, right)];
       const [sizeA, sizeB] = [dotOf(left, left), dotOf(right, right)];
       // cos is dot ÷ (|query| |point|). A zero vector has dot 0.
@@ -202,7 +185,7 @@ function byAngle(queries: Placed, points: Placed): Ranking {
   };
 
   function angleInWhole(query: number, point: number): number {
-    const [a, b] = [wholeOf([[queries.coordinates, query]]).numbers[0]!, squares(point)];
+    const [a, b] = [whole(queries, query), whole(points, point)];
     const [dot, both] = [dotOf(a, b), dotOf(a, a) * dotOf(b, b)];
     const size = Math.sqrt(ratioOf(dot * dot, both));
     return dot < 0n ? 1 + size : ratioOf(both - dot * dot, both) / (1 + size);

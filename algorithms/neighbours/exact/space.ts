@@ -1,7 +1,7 @@
 import { dd, exponentOf, scaled, twoSum } from '../../double-double.ts';
 import { piecewise, type Stretches } from '../../stretches.ts';
 import { type Coordinates, countOf, medianPoint } from './coordinates.ts';
-import { type HostMetric, powerOf } from './ranking.ts';
+import { L1, L2, MAX, type Norm, PRODUCT } from './norms.ts';
 import { EARTH_RADIUS, placeOnSphere } from './sphere.ts';
 
 /** Vectors of points or queries in a {@link Space}. */
@@ -18,44 +18,52 @@ export interface Vectors {
 export interface Space {
   /** Number of coordinates of a vector. */
   readonly width: number;
-  readonly norm: 'l1' | 'l2' | 'max' | 'inner';
+  readonly norm: Norm;
   place(coordinates: Coordinates): Stretches<Vectors>;
   /** The smallest distance that two points can have whose vectors are at least so far apart. */
   leastOf(norm: number): number;
   /** How far apart the vectors of two points within a distance can be. */
   normOf(radius: number): number;
+  /** By which factor, at most, the norms of points at the same distance differ. */
+  readonly spread: number;
   /** Whether points with the same vector count as equally far from every query even if vectors have errors. */
   readonly isFaithful: boolean;
 }
 
-export function spaceOf(metric: HostMetric, points: Coordinates): Space {
+const same = { leastOf: (norm: number) => norm, normOf: (radius: number) => radius, spread: 1 };
+
+/** For (Σ |δ|^p)^(1/p), or max |δ|, of power +∞. */
+export function differenceSpace(power: number, points: Coordinates): Space {
   const width = points.dimensions;
-  if (metric === 'sphere') {
-    return {
-      ...{ width: 3, norm: 'l2', place: placeAll, isFaithful: true },
-      leastOf: (norm) => 2 * EARTH_RADIUS * Math.asin(Math.min(1, norm / 2)),
-      normOf: (radius) => (radius >= Math.PI * EARTH_RADIUS ? 2 : 2 * Math.sin(radius / EARTH_RADIUS / 2)),
-    };
-  }
-  if (metric === 'cosine') {
-    return {
-      ...{ width, norm: 'l2', place: directionsOf, isFaithful: true },
-      leastOf: (norm) => norm ** 2 / 2,
-      normOf: (radius) => Math.sqrt(2 * radius),
-    };
-  }
-  const same = { leastOf: (norm: number) => norm, normOf: (radius: number) => radius };
-  // Products have relative errors only, for which bounds leave room.
-  if (metric === 'inner') return { width, norm: 'inner', place: asTheyAre, isFaithful: false, ...same };
-  const place = differencesFrom(points);
-  const power = powerOf(metric);
-  const all = { width, place, isFaithful: false };
-  if (power === 1) return { ...all, norm: 'l1', ...same };
-  if (power === 2) return { ...all, norm: 'l2', ...same };
+  const all = { width, place: differencesFrom(points), isFaithful: false };
+  if (power === 1) return { ...all, norm: L1, ...same };
   // (Σ |δ|^p)^(1/p) is at least max |δ|. It is at most the norm of l2, and at least a share of it. The closer one leads.
-  if (power >= 4) return { ...all, norm: 'max', ...same };
-  const share = width ** (1 / power - 1 / 2);
-  return { ...all, norm: 'l2', leastOf: (norm) => norm * share, normOf: (radius) => radius / share };
+  if (power >= 4) return { ...all, norm: MAX, ...same, spread: width ** (1 / power) };
+  const spread = width ** (1 / 2 - 1 / power);
+  return { ...all, norm: L2, leastOf: (norm) => norm / spread, normOf: (radius) => radius * spread, spread };
+}
+
+/** For the negated inner product. Products have relative errors only, for which bounds leave room. */
+export function productSpace({ dimensions }: Coordinates): Space {
+  return { width: dimensions, norm: PRODUCT, place: asTheyAre, isFaithful: false, ...same };
+}
+
+/** For 1 − cos. */
+export function directionSpace({ dimensions }: Coordinates): Space {
+  return {
+    ...{ width: dimensions, norm: L2, place: directionsOf, isFaithful: true, spread: 1 },
+    leastOf: (norm) => norm ** 2 / 2,
+    normOf: (radius) => Math.sqrt(2 * radius),
+  };
+}
+
+/** For great circles. */
+export function sphereSpace(): Space {
+  return {
+    ...{ width: 3, norm: L2, place: placeAll, isFaithful: true, spread: 1 },
+    leastOf: (norm) => 2 * EARTH_RADIUS * Math.asin(Math.min(1, norm / 2)),
+    normOf: (radius) => (radius >= Math.PI * EARTH_RADIUS ? 2 : 2 * Math.sin(radius / EARTH_RADIUS / 2)),
+  };
 }
 
 function* asTheyAre({ values, rests }: Coordinates): Stretches<Vectors> {
