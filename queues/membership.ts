@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { WIRE_VERSION } from '../graph/remote/wire-form.ts';
@@ -78,7 +78,7 @@ export class Membership {
    */
   static async join(settings: FullSettings, packages: RedisPackages, facts: OwnFacts): Promise<Membership> {
     const folder = await folderId(settings.folder);
-    const id = randomUUID();
+    const id = newId();
     const redis = await connect(settings.url, packages, { name: id });
     const agreement = { wire: WIRE_VERSION, version: PACKAGE_VERSION, lock: settings.lock, folder };
     const member = new Membership(id, redis, settings.queue, agreement, facts);
@@ -120,7 +120,7 @@ export class Membership {
   /** The ids of the members that are connected now. A stopped process stays connected, one that died does not. */
   async connected(): Promise<ReadonlySet<string>> {
     const clients = (await this.redis.client('LIST')) as string;
-    return new Set([...clients.matchAll(/ name=([0-9a-f-]{36}) /g)].map(([, name]) => name!));
+    return new Set([...clients.matchAll(/ name=(\S+) /g)].map(([, name]) => name!));
   }
 
   /** Leaves the queue, without waiting for a server that is away. */
@@ -203,6 +203,11 @@ export class Membership {
       remedy: 'Give all processes the same time, or name another queue.',
     });
   }
+}
+
+/** An id that tells people which process it is. Hosts of containers may share a name. */
+function newId(): string {
+  return `${hostname().replace(/[^\w.-]/g, '_')}-${process.pid}-${randomBytes(3).toString('hex')}`;
 }
 
 /** Reads the members that gave a sign of life lately. */
