@@ -3,12 +3,34 @@ import type { RemoteFunction } from '../graph/remote/work-queue.ts';
 import { GraphError } from '../primitives/errors.ts';
 import { shownUrl } from './connection.ts';
 import { MAX_DEATHS } from './queue-settings.ts';
+import { NO_ROOM } from './results-folder.ts';
 
 /** Whether Redis refused a command because its memory or its disk is full. */
 export function isFull(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { previousErrors = [] } = error as { readonly previousErrors?: readonly unknown[] };
   return /\b(OOM|MISCONF)\b/.test(error.message) || previousErrors.some(isFull);
+}
+
+/** Whether an error says that a file or a message is damaged or missing. Doing the job again may help. */
+export function isDamage(error: unknown): boolean {
+  return DAMAGES.includes(codeOf(error));
+}
+
+const DAMAGES: readonly string[] = [
+  'graph/remote-file',
+  'graph/remote-parcel',
+  'graph/remote-message',
+  'graph/remote-bytes',
+];
+
+/** Whether an error says that the disk of the folder is full. */
+export function isWithoutRoom(error: unknown): boolean {
+  return codeOf(error) === NO_ROOM;
+}
+
+function codeOf(error: unknown): string {
+  return (error as { readonly code?: string } | undefined | null)?.code ?? '';
 }
 
 export function closedError(what: 'queue' | 'run'): GraphError {

@@ -10,7 +10,9 @@ import {
   cancelledError,
   closedError,
   deathsError,
+  isDamage,
   isFull,
+  isWithoutRoom,
   lostError,
   memoryError,
   sameIdError,
@@ -18,7 +20,8 @@ import {
 } from './queue-errors.ts';
 import { type FullSettings, keysOf, MAX_DEATHS } from './queue-settings.ts';
 import type { RedisPackages } from './redis-packages.ts';
-import { discardParcel, makeRunFolder, NO_ROOM, type Parcel, pack, removeRunFolder, unpack } from './results-folder.ts';
+import { discardParcel, makeRunFolder, type Parcel, pack, removeRunFolder, unpack } from './results-folder.ts';
+import type { RunRecord } from './run-record.ts';
 import { StoredJobs } from './stored-jobs.ts';
 import type { Task } from './task.ts';
 
@@ -42,20 +45,6 @@ export interface RedisRunOptions {
   readonly membership: Membership;
   readonly id: string | undefined;
   readonly title: string | undefined;
-}
-
-/** A run as others see it. Times are milliseconds since 1970 by the clock of the server. */
-export interface RunRecord {
-  readonly title: string;
-  readonly host: string;
-  readonly pid: number;
-  /** The member that is the parent. */
-  readonly parent: string;
-  readonly started: number;
-  readonly seen: number;
-  readonly jobs: number;
-  readonly done: number;
-  readonly failed: number;
 }
 
 /** One run on a queue in Redis. */
@@ -223,7 +212,7 @@ export class RedisRun implements RemoteRun {
       // The job may have been given up while it was being added.
       if (this.#tasks.get(job.id) !== task || task.key !== key) this.#chore(this.#stored.remove(key));
     } catch (error) {
-      if (codeOf(error) === NO_ROOM) await this.#handOutWhenRoom(task, error);
+      if (isWithoutRoom(error)) await this.#handOutWhenRoom(task, error);
       // The next look adds it again when there is memory.
       else if (!isFull(error)) this.#drop(task, error);
     }
@@ -291,8 +280,8 @@ export class RedisRun implements RemoteRun {
       this.#chore(this.#tidy(task, answer.payload));
     } catch (error) {
       task.isSettling = false;
-      if (codeOf(error) === NO_ROOM) await this.#handOutWhenRoom(task, error);
-      else if (DAMAGES.includes(codeOf(error))) await this.#repair(task, error);
+      if (isWithoutRoom(error)) await this.#handOutWhenRoom(task, error);
+      else if (isDamage(error)) await this.#repair(task, error);
       else this.#drop(task, error);
     }
   }
@@ -422,16 +411,4 @@ export class RedisRun implements RemoteRun {
       this.#stored.configure(),
     ]);
   }
-}
-
-/** Errors that a damaged or missing file or message causes. Doing the job again may help. */
-const DAMAGES: readonly string[] = [
-  'graph/remote-file',
-  'graph/remote-parcel',
-  'graph/remote-message',
-  'graph/remote-bytes',
-];
-
-function codeOf(error: unknown): string {
-  return (error as { readonly code?: string } | undefined | null)?.code ?? '';
 }

@@ -8,8 +8,8 @@ import { connect } from './connection.ts';
 import { type Member, parsed, readMembers } from './membership.ts';
 import { keysOf, type QueueSettings, queueName } from './queue-settings.ts';
 import { loadRedisPackages, type RedisPackages } from './redis-packages.ts';
-import type { RunRecord } from './redis-run.ts';
 import { removeRunFolder } from './results-folder.ts';
+import type { RunRecord } from './run-record.ts';
 
 /** Which queue, on which server. */
 export type QueuePlace = Pick<QueueSettings, 'url' | 'queue'>;
