@@ -11,6 +11,8 @@ export interface JobData {
   readonly payload: Parcel;
   /** Workers that should leave the job to others, if there are any. */
   readonly avoid?: readonly string[];
+  /** Whether the worker should do nothing else at the same time, because workers died of this job or of one beside it. */
+  readonly alone?: boolean;
 }
 
 /** What a finished job holds in Redis. Times are milliseconds since 1970 by the clock of the server. */
@@ -35,8 +37,8 @@ const isId = (value: unknown): value is string => isText(value) && /^\w[\w.-]*$/
  * @throws `GraphError` `graph/remote-message`.
  */
 export function checkJobData(value: unknown): JobData {
-  const { run, job, module, name, avoid } = (value ?? {}) as Partial<Record<keyof JobData, unknown>>;
-  const isGood = isId(run) && isId(job) && isId(module) && isText(name);
+  const { run, job, module, name, avoid, alone = false } = (value ?? {}) as Partial<Record<keyof JobData, unknown>>;
+  const isGood = isId(run) && isId(job) && isId(module) && isText(name) && typeof alone === 'boolean';
   if (!isGood || (avoid !== undefined && !(Array.isArray(avoid) && avoid.every(isText)))) throw badMessage();
   return value as JobData;
 }

@@ -204,9 +204,19 @@ export class RedisRun implements RemoteRun {
       }
       task.payload ??= await pack(job.payload, this.#folder, `${job.id}.items`);
       const { module, name } = job.function;
+      // The third worker that dies tells which of its jobs it was.
+      const alone = task.lostTo.size >= MAX_DEATHS - 1;
       const avoid =
         task.declined !== undefined && performance.now() - task.declined.since > DECLINED_TIME ? [] : job.avoid;
-      const data: JobData = { run: this.id, job: job.id, module, name, payload: task.payload, avoid: avoid ?? [] };
+      const data: JobData = {
+        run: this.id,
+        job: job.id,
+        module,
+        name,
+        payload: task.payload,
+        avoid: avoid ?? [],
+        alone,
+      };
       const { key } = task;
       await this.#stored.add(key, data);
       // The job may have been given up while it was being added.

@@ -1,6 +1,7 @@
 // The thread of a worker that speaks with Redis. Jobs are done in the main thread, so locks are extended in time however
 // long a function takes, and files are read, hashed and written beside the work.
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Job, Worker } from 'bullmq';
 import { writeThrown } from '../graph/remote/job-wire.ts';
@@ -14,13 +15,24 @@ import type { FromThread, ServingSetup, ToThread } from './serving-messages.ts';
 
 type Answer = Extract<ToThread, { readonly key: string }> | { readonly kind: 'given back' };
 
+interface Pending {
+  readonly answer: Promise<Answer>;
+  readonly alone: boolean;
+  resolve(answer: Answer): void;
+}
+
+/** Milliseconds between two looks whether a job may begin that waits for others. */
+const LONELY_PAUSE = 50;
 const port = parentPort!;
 const { settings, lanes, label } = workerData as ServingSetup;
 /**
  * Jobs that the main thread works on, by their id. If a job is lost and comes again while its function is still at work,
  * it waits for this function.
  */
-const pending = new Map<string, { readonly answer: Promise<Answer>; readonly resolve: (answer: Answer) => void }>();
+const pending = new Map<string, Pending>();
+/** Number of jobs that wait until they are alone. */
+let lonely = 0;
+let isGivingBack = false;
 /** Jobs until their answers can be stored. */
 const active = new Set<Promise<unknown>>();
 let done = 0;
@@ -64,6 +76,7 @@ async function serve(): Promise<void> {
   let closing: Promise<void> | undefined;
   const stop = async (isForced: boolean): Promise<void> => {
     closing ??= worker.close();
+    isGivingBack ||= isForced;
     if (isForced) for (const { resolve } of pending.values()) resolve({ kind: 'given back' });
     // Closing waits for the jobs in progress, but also for a server that is away.
     while (active.size > 0) await Promise.race([closing, Promise.all(active)]);
@@ -117,7 +130,7 @@ async function work(job: Job, surroundings: Surroundings): Promise<JobAnswer> {
 async function answerTo(job: Job, { signal, membership }: Surroundings): Promise<JobAnswer | undefined> {
   const worker = membership.id;
   try {
-    const { run, job: id, module, name, payload: parcel, avoid = [] } = checkJobData(job.data);
+    const { run, job: id, module, name, payload: parcel, avoid = [], alone = false } = checkJobData(job.data);
     if (avoid.includes(membership.id) && (await hasOthers(membership, avoid)))
       return { worker: membership.id, declined: true };
     const folder = join(settings.folder, run);
@@ -126,7 +139,18 @@ async function answerTo(job: Job, { signal, membership }: Surroundings): Promise
     const key = job.id!;
     signal.addEventListener('abort', () => post({ kind: 'cancel', key }), { once: true });
     const remote: RemoteJob = { id, function: { module, name }, payload };
-    const answer = await (pending.get(key)?.answer ?? begin(key, run, remote));
+    const isFirst = !pending.has(key);
+    if (alone) lonely++;
+    try {
+      while (isFirst && mustWait(alone)) {
+        await Promise.race([...[...pending.values()].map((other) => other.answer), delay(LONELY_PAUSE)]);
+        signal.throwIfAborted();
+      }
+    } finally {
+      if (alone) lonely--;
+    }
+    if (isGivingBack) return undefined;
+    const answer = await (pending.get(key)?.answer ?? begin(key, run, remote, alone));
     if (answer.kind === 'given back') return undefined;
     if (answer.kind === 'failed') return answer.isAborted ? undefined : { worker, error: base64(answer.error) };
     const [started, ended] = [membership.toServerClock(answer.started), membership.toServerClock(answer.ended)];
@@ -141,8 +165,14 @@ async function hasOthers(membership: Membership, avoid: readonly string[]): Prom
   return [...(await membership.members())].some(([id, { kind }]) => kind === 'worker' && !avoid.includes(id));
 }
 
+/** Whether a job must wait for others: one that is to be alone for all, and all for it. */
+function mustWait(alone: boolean): boolean {
+  if (isGivingBack) return false;
+  return alone ? pending.size > 0 : lonely > 0 || [...pending.values()].some((other) => other.alone);
+}
+
 /** Has the main thread begin a job. */
-function begin(key: string, run: string, job: RemoteJob): Promise<Answer> {
+function begin(key: string, run: string, job: RemoteJob, alone: boolean): Promise<Answer> {
   let resolve: (answer: Answer) => void = () => {};
   const answer = new Promise<Answer>((resolveAnswer) => {
     resolve = (found) => {
@@ -151,7 +181,7 @@ function begin(key: string, run: string, job: RemoteJob): Promise<Answer> {
       resolveAnswer(found);
     };
   });
-  pending.set(key, { answer, resolve });
+  pending.set(key, { answer, resolve, alone });
   post({ kind: 'work', key, run, job }, [job.payload.buffer as ArrayBuffer]);
   return answer;
 }
