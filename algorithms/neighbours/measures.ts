@@ -106,7 +106,10 @@ export function keyOfAxes(measure: Measure, isExtreme: Bool | undefined, axes: A
  * distance. Where a formula is not monotonic, `slack` is how much the key of the gaps may exceed the key of a point, in
  * at most three dimensions, because of rounding. `coordinate` is a coordinate as the metric sees it.
  */
-function boundedByGaps(measure: Measure, { slack = 0, coordinate = same } = {}): Measure {
+export function boundedByGaps(
+  measure: Measure,
+  { slack = 0, coordinate = same }: { readonly slack?: number; readonly coordinate?: Change } = {},
+): Measure {
   const boundOf: Bound = (query, { min, max }, isExtreme) => {
     // If a coordinate of the query is NaN, `max` ignores it, so the gap is 0.
     const gapsOf = (change: Change): F32[] =>
@@ -141,16 +144,6 @@ export function sumOf(step: (sum: F32, a: F32, b: F32) => F32): Measure {
     ...BY_BITS,
   };
 }
-
-export const absoluteDifferences: Measure = boundedByGaps(sumOf((sum, a, b) => sum.add(a.sub(b).abs())));
-
-export const greatestDifference: Measure = boundedByGaps(
-  sumOf((sum, a, b) => {
-    const between = a.sub(b).abs();
-    // Keeps a NaN: `le` is false if `between` is NaN, and `ne` is true if `sum` is NaN.
-    return select(between, sum, between.le(sum).or(sum.ne(sum)));
-  }),
-);
 
 export const squaredDifferences: Measure = boundedByGaps({
   ...sumOf((sum, a, b) => {
@@ -189,7 +182,8 @@ export function scaledPowers(power: number): Measure {
   );
 }
 
-function product(worth: (dot: F32, lengths: readonly [F32, F32]) => F32): Measure {
+/** A distance that depends on the inner product, and on the lengths of both vectors if they are given. */
+export function productOf(worth: (dot: F32, lengths: readonly [F32, F32]) => F32): Measure {
   const far = (INFINITE | 0x80000000) >>> 0;
   return {
     ...sumOf((sum, a, b) => sum.add(a.mul(b))),
@@ -203,10 +197,3 @@ function product(worth: (dot: F32, lengths: readonly [F32, F32]) => F32): Measur
     farKey: far,
   };
 }
-
-export const negatedProduct: Measure = product((dot) => f32(0).sub(dot));
-
-export const angle: Measure = {
-  ...product((dot, [a, b]) => f32(1).sub(select(dot.div(a.mul(b)), f32(0), a.eq(0).or(b.eq(0))))),
-  needsLengths: true,
-};

@@ -1,16 +1,9 @@
+import { f32, select } from '../../primitives/index.ts';
 import { type Kind, where } from '../../primitives/kinds.ts';
 import type { Coordinates } from './exact/coordinates.ts';
 import { byAngle, byPowers, byProduct, onSphere, type Placed, type Ranking } from './exact/ranking.ts';
 import { differenceSpace, directionSpace, productSpace, type Space, sphereSpace } from './exact/space.ts';
-import {
-  absoluteDifferences,
-  angle,
-  greatestDifference,
-  type Measure,
-  negatedProduct,
-  scaledPowers,
-  squaredDifferences,
-} from './measures.ts';
+import { boundedByGaps, type Measure, productOf, scaledPowers, squaredDifferences, sumOf } from './measures.ts';
 
 /**
  * Distance of two points a and b. With δ as the differences of their coordinates:
@@ -63,13 +56,35 @@ export interface MetricRecord {
 type OnDevice = MetricRecord & { readonly device: Measure };
 
 const METRICS: { readonly [name in Exclude<Metric, object>]: OnDevice } & { readonly sphere: MetricRecord } = {
-  l1: { help: 'the sum of |δ|', device: absoluteDifferences, ...byDifferences(1) },
+  l1: {
+    help: 'the sum of |δ|',
+    device: boundedByGaps(sumOf((sum, a, b) => sum.add(a.sub(b).abs()))),
+    ...byDifferences(1),
+  },
   l2: { help: 'the Euclidean distance', device: squaredDifferences, ...byDifferences(2) },
-  max: { help: 'the maximum of |δ|', device: greatestDifference, ...byDifferences(Number.POSITIVE_INFINITY) },
-  cosine: { help: '1 − cos', device: angle, spaceOf: directionSpace, rankingOf: byAngle },
+  max: {
+    help: 'the maximum of |δ|',
+    device: boundedByGaps(
+      sumOf((sum, a, b) => {
+        const between = a.sub(b).abs();
+        // Keeps a NaN: `le` is false if `between` is NaN, and `ne` is true if `sum` is NaN.
+        return select(between, sum, between.le(sum).or(sum.ne(sum)));
+      }),
+    ),
+    ...byDifferences(Number.POSITIVE_INFINITY),
+  },
+  cosine: {
+    help: '1 − cos',
+    device: {
+      ...productOf((dot, [a, b]) => f32(1).sub(select(dot.div(a.mul(b)), f32(0), a.eq(0).or(b.eq(0))))),
+      needsLengths: true,
+    },
+    ...{ spaceOf: directionSpace, rankingOf: byAngle },
+  },
   inner: {
     help: 'the negated inner product: the largest product is nearest',
-    ...{ device: negatedProduct, spaceOf: productSpace, rankingOf: byProduct, canBeNegative: true },
+    device: productOf((dot) => f32(0).sub(dot)),
+    ...{ spaceOf: productSpace, rankingOf: byProduct, canBeNegative: true },
   },
   sphere: {
     help: 'metres along the great circle, from a longitude and a latitude in degrees, in this order',
@@ -89,7 +104,7 @@ const HIGHEST_POWER = 64;
 
 const byPower = (power: number): OnDevice => ({
   help: '(Σ |δ|^p)^(1/p), where p is 3 to 64',
-  device: power === 1 ? absoluteDifferences : scaledPowers(power),
+  device: power === 1 ? METRICS.l1.device : scaledPowers(power),
   ...byDifferences(power),
 });
 
