@@ -41,15 +41,17 @@ export function isBefore(key: U32, id: U32, otherKey: U32, otherId: U32): Bool {
 }
 
 /**
- * Inserts a point into a list if the point comes before the last point of the list, and if `mayStand`, when given,
- * accepts the id of the point. The code that `idOf` emits runs only if `key` is at most the key of the last point.
+ * Inserts a point into a list if the point comes before the last point of the list and after the point `after`, and is
+ * not the point `but`. The code that `idOf` emits runs only if `key` is at most the key of the last point.
  */
-export function offer({ keys, ids }: NearestList, key: U32, idOf: () => U32, mayStand?: (id: U32) => Bool): void {
+export function offer({ keys, ids }: NearestList, key: U32, idOf: () => U32, after?: After, but?: U32): void {
   const [lastKey, lastId] = [keys.at(-1)!, ids.at(-1)!];
   If(key.le(lastKey), () => {
     const id = Let(idOf());
-    const isNearer = isBefore(key, id, lastKey, lastId);
-    If(mayStand === undefined ? isNearer : isNearer.and(mayStand(id)), () => {
+    let isTaken = isBefore(key, id, lastKey, lastId);
+    if (but !== undefined) isTaken = isTaken.and(id.ne(but));
+    if (after !== undefined) isTaken = isTaken.and(isBefore(after.key, after.id, key, id));
+    If(isTaken, () => {
       let [carriedKey, carriedId] = [key, id];
       for (const [j, held] of keys.entries()) {
         const [heldKey, heldId] = [Let(held as U32), Let(ids[j] as U32)];

@@ -27,7 +27,7 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { LIST, type ListColumns } from './lists.ts';
-import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, type Search } from './nearest-by-formula.ts';
+import { firstRuns, nearestByFormula, nearestOfRuns, type Queries, runOf, type Search } from './nearest-by-formula.ts';
 import { keyOfSquares } from './squares.ts';
 
 /**
@@ -41,7 +41,6 @@ const MAX_DIMENSIONS = 2 ** 16;
  * Number of runs (blocks of consecutive points) that are examined in addition to k, so that few queries stay undecided.
  */
 const EXTRA_RUNS = 5;
-const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
 
 /** A search by squared distance, with the parameters of the filter, which rules out most points by lower bounds. */
 export interface FilteredSearch extends Search {
@@ -62,8 +61,7 @@ export function filterOf(n: number, k: number, dimensions: number): Pick<Filtere
   const listed = LIST * Math.ceil((k + EXTRA_RUNS) / LIST);
   // A pair of query and point costs about four times as much in an examined run as in the filter. Measured best run
   // lengths: 256 for a million points on an H200, 32 for a hundred thousand points on two cores.
-  const best = 0.75 * Math.log2(n / listed) - 4;
-  const run = Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(best)));
+  const run = runOf(0.75 * Math.log2(n / listed) - 4);
   const isWorthIt = dimensions >= MIN_DIMENSIONS && dimensions <= MAX_DIMENSIONS && n >= 4 * listed * run;
   return isWorthIt ? { run, listed } : undefined;
 }

@@ -22,7 +22,7 @@ import {
 } from '../../primitives/index.ts';
 import { storeResults } from '../../primitives/row-results.ts';
 import { isAnyExtreme, keyOfVectors } from './extremes.ts';
-import { fillLists, isBefore, type ListColumns, NO_POINT, offer } from './lists.ts';
+import { fillLists, type ListColumns, NO_POINT, offer } from './lists.ts';
 import type { Measure } from './measures.ts';
 
 /** The points and the parameters of a search, which all its queries share. */
@@ -48,16 +48,16 @@ export interface Queries {
   readonly count: Column['length'];
 }
 
-const [SHORTEST_RUN, LONGEST_RUN] = [16, 256];
-
 /**
  * The number of points per run (block of consecutive points) at which two costs are about equal: finding the minima of
  * all runs, and examining the points of k runs.
  */
 export function runLength(n: number, k: number, dimensions: number): number {
-  const even = Math.log2(Math.sqrt(n / (k * dimensions)) + 1);
-  return Math.max(SHORTEST_RUN, Math.min(LONGEST_RUN, 2 ** Math.round(even)));
+  return runOf(Math.log2(Math.sqrt(n / (k * dimensions)) + 1));
 }
+
+/** A power of two, as the length of a run. */
+export const runOf = (exponent: number): number => Math.max(16, Math.min(256, 2 ** Math.round(exponent)));
 
 /**
  * Finds the nearest points by evaluating the metric's formula for all pairs of query and point. If plain sums may leave
@@ -117,7 +117,7 @@ function nearestOfCandidates(
   const lists = fillLists(context, 'nearestPoints', queries.count, k, measure.farKey, (row, list, loader, after) => {
     For(0, loader.uniform('u32', candidates), (place) => {
       const [key] = loader.load([keys], row.mul(loader.uniform('u32', candidates)).add(place)) as [U32];
-      offer(list, key, () => idOf(row, place, loader), after && ((id) => isBefore(after.key, after.id, key, id)));
+      offer(list, key, () => idOf(row, place, loader), after);
     });
   });
   return areOnlyOrdinary && extremes !== undefined ? orNearestOfAll(search, extremes, queries, lists) : lists;
@@ -141,7 +141,7 @@ function orNearestOfAll(
   const all = fillLists(context, 'nearestOfAll', rows.length, k, measure.farKey, (row, list, loader, after) => {
     For(0, loader.uniform('u32', n), (id) => {
       const key = Let(keyOfPair(atAnyScale, queries, row, id, loader));
-      offer(list, key, () => id, after && ((id) => isBefore(after.key, after.id, key, id)));
+      offer(list, key, () => id, after);
     });
   });
   return context.materialize(map(eitherEntry, { ...lists, newKeys: all.keys, newIds: all.ids, ...flags }));
@@ -198,7 +198,7 @@ export function firstRuns(
   return fillLists(context, 'nearestRuns', count, k, NO_POINT, (row, list, loader, after) => {
     For(0, loader.uniform('u32', runs), (place) => {
       const [key] = loader.load([keys], place.mul(loader.uniform('u32', pitch)).add(row)) as [U32];
-      offer(list, key, () => place, after && ((id) => isBefore(after.key, after.id, key, id)));
+      offer(list, key, () => place, after);
     });
   });
 }

@@ -17,7 +17,7 @@ import {
 import { aFlag, aWhole, eitherOf, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { curveOrder } from './curve.ts';
 import { extremesOf } from './extremes.ts';
-import { fillLists, isBefore, type NearestList, NO_POINT, offer } from './lists.ts';
+import { type After, fillLists, type NearestList, NO_POINT, offer } from './lists.ts';
 import type { Measure } from './measures.ts';
 import { aTreeMetric, recordOf } from './metrics.ts';
 import { MAX_NEIGHBOURS, type NearestOptions, requireDimensions } from './nearest.ts';
@@ -72,18 +72,12 @@ export function nearestInTree(
   const measure = recordOf(metric).device;
   return context.scope(() => {
     const asked = queries === 'points' ? ownQueries(tree, itself) : otherQueries(context, tree, queries);
-    const search = (index: U32, list: NearestList, loader: Loader, after: After): void =>
+    const search: Parameters<typeof fillLists>[5] = (index, list, loader, after) =>
       fillFromTree(tree, measure, asked, index, list, loader, after);
-    const rowOf = (index: U32, loader: Loader): U32 => asked.rowAt(index, loader);
-    return neighboursOf(
-      context,
-      fillLists(context, 'nearestInTree', asked.count, k, measure.farKey, search, rowOf),
-      measure,
-    );
+    const lists = fillLists(context, 'nearestInTree', asked.count, k, measure.farKey, search, asked.rowAt);
+    return neighboursOf(context, lists, measure);
   });
 }
-
-type After = Parameters<Parameters<typeof fillLists>[5]>[3];
 
 export const pointsOrOwn: Kind = eitherOf(
   "points, or the word 'points'",
@@ -171,18 +165,10 @@ function fillFromTree(
   index: U32,
   list: NearestList,
   loader: Loader,
-  after: After,
+  after: After | undefined,
 ): void {
   const { axes, but, leaf } = queries.at(index, loader);
   const [lastKey, lastId] = [list.keys.at(-1)!, list.ids.at(-1)!];
-  const mayStand = (key: U32) =>
-    but === undefined && after === undefined
-      ? undefined
-      : (id: U32) => {
-          const isOther = but === undefined ? undefined : id.ne(but);
-          const isLater = after && isBefore(after.key, after.id, key, id);
-          return isOther === undefined ? isLater! : isLater === undefined ? isOther : isOther.and(isLater);
-        };
   const extremes = [loader.load([tree.nodes], u32(0))[0] as U32, ...queries.extremes(loader)];
   const isExtreme = measure.atAnyScale && Let(extremes.reduce((a, b) => a.or(b)).ne(0));
   const words = treeWords(tree, loader, isExtreme);
@@ -201,8 +187,7 @@ function fillFromTree(
     },
     (leaf) =>
       pointsOfLeaf(tree, leaf, loader, (i) => {
-        const key = Let(keyOfPoint(words, measure, axes, i));
-        offer(list, key, () => idOfPoint(words, i), mayStand(key));
+        offer(list, Let(keyOfPoint(words, measure, axes, i)), () => idOfPoint(words, i), after, but);
       }),
   );
 }
@@ -222,7 +207,7 @@ function fillInOrder(
   list: NearestList,
   loader: Loader,
   but: U32 | undefined,
-  after: After,
+  after: After | undefined,
 ): void {
   const next = Var(after === undefined ? u32(0) : after.id.add(1));
   const count = loader.uniform('u32', tree.count);
