@@ -52,6 +52,8 @@ export async function connect(
       timeout,
       reachable(redis).then(() => checkServer(redis)),
     );
+    // BullMQ makes more connections with the same options, and would fail if the first attempt of a lazy one does.
+    redis.options.lazyConnect = false;
     return redis;
   } catch (error) {
     redis.disconnect();
