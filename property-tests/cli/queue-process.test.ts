@@ -9,7 +9,7 @@ import { redisQueue } from '../../queues/index.ts';
 import { test } from '../law-test.ts';
 import { builtCommand } from '../support/built-package.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
-import { hasRedis, startRedis, type TestRedis } from '../support/redis-server.ts';
+import { describeWithRedis, hasRedis, startRedis, type TestRedis } from '../support/redis-server.ts';
 
 const BIN = await builtCommand();
 const MODULE = `
@@ -105,7 +105,7 @@ async function listed(): Promise<string> {
   return stdout;
 }
 
-describe.runIf(hasRedis)('a worker process', () => {
+describeWithRedis('a worker process', () => {
   test('is listed, survives a run that is cancelled, and finishes its job at SIGTERM', async () => {
     const worker = startWorker('--backend', 'reference', '--lanes', '2');
     await worker.until('ready');
