@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import { graph, type WorkQueue } from '../../graph/index.ts';
 import { redisQueue } from '../../queues/index.ts';
 import { test } from '../law-test.ts';
