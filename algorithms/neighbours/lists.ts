@@ -36,7 +36,7 @@ function emptyList(k: number, farKey: number): NearestList {
 }
 
 /** Whether the first point comes before the second one: it has a smaller key, or an equal key and a smaller id. */
-export function isBefore(key: U32, id: U32, otherKey: U32, otherId: U32): Bool {
+function isBefore(key: U32, id: U32, otherKey: U32, otherId: U32): Bool {
   return key.lt(otherKey).or(key.eq(otherKey).and(id.lt(otherId)));
 }
 
