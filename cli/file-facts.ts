@@ -3,6 +3,7 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { fileError } from '../formats/file-error.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import { UnfitWorkerError } from '../graph/index.ts';
 import { FormatError } from '../primitives/errors.ts';
 import { aRecord, aText, aWhole, type Kind } from '../primitives/kinds.ts';
 
@@ -91,7 +92,7 @@ export async function factsOfRaster(path: string): Promise<readonly FileFacts[]>
 /**
  * Throws unless the files that a worker finds are those that the parent has.
  *
- * @throws FormatError `zonal/other-file`, also if there is no file.
+ * @throws UnfitWorkerError for a FormatError `zonal/other-file`, also if there is no file.
  */
 export async function requireSameFiles(
   expected: readonly FileFacts[],
@@ -110,10 +111,12 @@ export async function requireSameFiles(
   if (further !== undefined) throw otherFile(further.path, { expected: 'no file', got: 'a file' });
 }
 
-export function otherFile(path: string, difference: Difference): FormatError {
-  return new FormatError('zonal/other-file', 'A worker sees another file under this path than the parent.', {
-    ...difference,
-    remedy: 'Mount the same folder under the same path on all machines, and change no input while a run is on.',
-    place: { file: path },
-  });
+export function otherFile(path: string, difference: Difference): UnfitWorkerError {
+  return new UnfitWorkerError(
+    new FormatError('zonal/other-file', 'A worker sees another file under this path than the parent.', {
+      ...difference,
+      remedy: 'Mount the same folder under the same path on all machines, and change no input while a run is on.',
+      place: { file: path },
+    }),
+  );
 }

@@ -15,7 +15,7 @@ Says what happens on a queue, which quadrille worker serves.
 Examples:
   export QUADRILLE_QUEUE=redis://localhost:6379
   quadrille queue list
-  quadrille queue status 3f8a21 --json
+  quadrille queue status r024d88b31d --json
 `;
 
 /** The help text of `quadrille queue list --help`. */

@@ -73,12 +73,12 @@ export async function runQueueCancel(
   const { url, queue, folder, json } = options;
   await parts.cancelRun({ url, queue, folder }, run.id);
   // A program that is still there removes what it keeps for --resume itself.
-  if (!run.isAlive && folder !== undefined) await new RunRecord(folder, run.id).remove();
+  if (!run.isAlive) await new RunRecord(folder ?? run.folder, run.id).remove();
   const told = { ...runFields(run), cancelled: true };
   if (json) await writeToStdout(stdout, [`${JSON.stringify(told, null, 2)}\n`], signal);
   const line = run.isAlive
     ? `Run ${run.id} is cancelled: its program on ${run.host} (process ${run.pid}) ends with an error.`
-    : `Run ${run.id} is cancelled: what it left is removed${folder === undefined ? ', except from the folder of the queue (--queue-folder)' : ''}.`;
+    : `Run ${run.id} is cancelled: what it left is removed, also in ${folder ?? run.folder}.`;
   log.summary({ lines: [line], fields: told });
 }
 

@@ -1,4 +1,5 @@
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/index.ts';
+import { countFailed } from '../graph/remote/job-wire.ts';
 import { GraphError, QuadrilleError } from '../primitives/errors.ts';
 import type { ProgressFigures } from './log.ts';
 
@@ -106,7 +107,7 @@ export class WatchedRun implements RemoteRun {
       const id = attempt === 1 ? job.id : `${job.id}.${attempt}`;
       const either = AbortSignal.any([signal, limit.signal]);
       const outcome = await this.#run.submit({ ...job, id }, either, () => watch(performance.now()));
-      this.#learn(outcome, this.#options.cellsOf(job.id));
+      if (countFailed(outcome.payload) === 0) this.#learn(outcome, this.#options.cellsOf(job.id));
       return outcome;
     } catch (error) {
       if (codeOf(error) === DEATHS) this.#final.set(job.id, error);

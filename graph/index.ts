@@ -54,7 +54,7 @@ export {
 } from './migration/migrate.ts';
 export { defaultMigrationPolicy, type MigrationPolicy } from './migration/migration-policy.ts';
 export type { MigratedOptions, Side } from './migration/two-sided.ts';
-export type { RemoteModules } from './remote/do-job.ts';
+export { type RemoteModules, UnfitWorkerError } from './remote/do-job.ts';
 export { type InProcessQueueOptions, inProcessQueue } from './remote/in-process.ts';
 export type { RemoteOptions } from './remote/remote-options.ts';
 export type {

@@ -11,6 +11,8 @@ const SERVER_TIMEOUT = 5000;
  */
 const DEAD_AFTER = 12_000;
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** A Redis URL without its password, for messages. */
 export function shownUrl(url: string): string {
   if (!URL.canParse(url)) return 'a text that is no URL';
@@ -59,6 +61,7 @@ export async function connect(
     redis.disconnect();
     if (error instanceof GraphError) throw error;
     throw new GraphError('graph/remote-server', `The Redis server ${shownUrl(url)} cannot be used.`, {
+      got: messageOf(lastError ?? error),
       remedy: 'Check that the server runs, and its host, port and password.',
       cause: lastError ?? error,
     });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GraphError } from '../primitives/errors.ts';
 
@@ -7,7 +7,7 @@ import { GraphError } from '../primitives/errors.ts';
 const ID_FILE = '.quadrille-queue';
 
 /**
- * Returns the id of a folder for files between processes. The first process makes the folder and its id. Writes and
+ * Returns the id of a folder for files between processes, which must be there. The first process makes the id. Writes and
  * removes a file, so that a folder that cannot be written to is found at once.
  *
  * @throws `GraphError` `graph/remote-folder`.
@@ -16,7 +16,6 @@ export async function folderId(folder: string): Promise<string> {
   const file = join(folder, ID_FILE);
   const probe = join(folder, `.${randomUUID()}`);
   try {
-    await mkdir(folder, { recursive: true });
     await writeFile(probe, '', { flag: 'wx' });
     await rm(probe);
     // A file that is complete before it has its name would need a link. The id is short, and is written at once.

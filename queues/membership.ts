@@ -118,9 +118,8 @@ export class Membership {
   }
 
   /** The ids of the members that are connected now. A stopped process stays connected, one that died does not. */
-  async connected(): Promise<ReadonlySet<string>> {
-    const clients = (await this.redis.client('LIST')) as string;
-    return new Set([...clients.matchAll(/ name=(\S+) /g)].map(([, name]) => name!));
+  connected(): Promise<ReadonlySet<string>> {
+    return readConnections(this.redis);
   }
 
   /** Leaves the queue, without waiting for a server that is away. */
@@ -216,6 +215,18 @@ export async function readMembers(redis: Redis, key: string, now: number): Promi
   return new Map(
     all.filter((entry): entry is [string, Member] => entry[1] !== undefined && now - entry[1].seen < MEMBER_TIMEOUT),
   );
+}
+
+/** Reads the members that are connected now, too. */
+export async function readConnected(redis: Redis, key: string): Promise<ReadonlyMap<string, Member>> {
+  const [seconds] = await redis.time();
+  const connected = await readConnections(redis);
+  return new Map([...(await readMembers(redis, key, Number(seconds) * 1000))].filter(([id]) => connected.has(id)));
+}
+
+async function readConnections(redis: Redis): Promise<ReadonlySet<string>> {
+  const clients = (await redis.client('LIST')) as string;
+  return new Set([...clients.matchAll(/ name=(\S+) /g)].map(([, name]) => name!));
 }
 
 /** Reads a record. What another program wrote there is as good as nothing. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readThrown } from '../graph/remote/job-wire.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/remote/work-queue.ts';
@@ -33,8 +34,10 @@ const SILENCE = 2000;
 const RECONNECTION = 5000;
 /** How often a job is done anew because its files, or what Redis has of it, are damaged. */
 const MAX_DAMAGES = 2;
-/** Longest pause before a job is added again that a worker left to others, and how long it is left to them, in ms. */
-const [DECLINED_PAUSE, DECLINED_TIME] = [2000, 30_000];
+/** The first pause before a job is added again that a worker left to others, in milliseconds. */
+const FIRST_DECLINE_PAUSE = 20;
+/** The longest such pause: many jobs that are added again and again would keep the server busy. */
+const longestDeclinePause = (jobs: number): number => 100 + 5 * jobs;
 /** Milliseconds that closing waits for the server. */
 const CLOSE_TIMEOUT = 5000;
 
@@ -127,7 +130,13 @@ export class RedisRun implements RemoteRun {
     return new Promise((resolve, reject) => {
       const task: Task = {
         ...{ job, signal, key: this.#keyOf(job.id, 0), generation: 0, lostTo: new Set(), damages: 0 },
-        ...{ declined: undefined, fullSince: undefined, looked: performance.now(), payload: undefined },
+        ...{
+          avoid: new Set(job.avoid),
+          declinePause: FIRST_DECLINE_PAUSE,
+          fullSince: undefined,
+          looked: performance.now(),
+          payload: undefined,
+        },
         ...{ onBegan, begun: undefined, isSettling: false, resolve, reject },
       };
       this.#tasks.set(job.id, task);
@@ -206,15 +215,13 @@ export class RedisRun implements RemoteRun {
       const { module, name } = job.function;
       // The third worker that dies tells which of its jobs it was.
       const alone = task.lostTo.size >= MAX_DEATHS - 1;
-      const avoid =
-        task.declined !== undefined && performance.now() - task.declined.since > DECLINED_TIME ? [] : job.avoid;
       const data: JobData = {
         run: this.id,
         job: job.id,
         module,
         name,
         payload: task.payload,
-        avoid: avoid ?? [],
+        avoid: [...task.avoid],
         alone,
       };
       const { key } = task;
@@ -238,12 +245,24 @@ export class RedisRun implements RemoteRun {
     await this.#handOut(task);
   }
 
-  /** Hands a job out again that a worker left to others, after a pause that grows. */
+  /**
+   * Hands a job out again that a worker left to others, after a pause that grows. Meanwhile, the worker waits for jobs
+   * again, and those that wait longer come first. Jobs that wait for each other's workers would be taken in step if all
+   * pauses were the same.
+   */
   async #handOutLater(task: Task): Promise<void> {
-    const { since, pause } = task.declined ?? { since: performance.now(), pause: 50 };
-    task.declined = { since, pause: Math.min(DECLINED_PAUSE, 2 * pause) };
-    // Jobs that wait for each other's workers would be taken in step.
-    await this.#pause(task, pause * (0.5 + Math.random()));
+    const pause = task.declinePause * (0.5 + Math.random());
+    task.declinePause = Math.min(longestDeclinePause(this.#tasks.size), 2 * task.declinePause);
+    await this.#pause(task, pause);
+  }
+
+  /** Hands a job that a worker cannot do to others. Ends it if there are none. */
+  async #handToOthers(task: Task, worker: string, error: unknown): Promise<void> {
+    task.avoid.add(worker);
+    const members = [...(await this.#options.membership.members())];
+    const hasOthers = members.some(([id, { kind }]) => kind === 'worker' && !task.avoid.has(id));
+    if (hasOthers) await this.#handOutAgain(task);
+    else this.#drop(task, error);
   }
 
   /** Hands a job out again for whose files there was no room, after a pause. */
@@ -276,10 +295,14 @@ export class RedisRun implements RemoteRun {
   async #settle(task: Task, value: unknown): Promise<void> {
     if (task.isSettling || !this.#tasks.has(task.job.id)) return;
     task.isSettling = true;
+    let failedOn: string | undefined;
     try {
       const answer = checkJobAnswer(value);
       if ('declined' in answer) return await this.#handOutLater(task);
-      if ('error' in answer) throw readThrown(Uint8Array.from(Buffer.from(answer.error, 'base64')));
+      if ('error' in answer) {
+        failedOn = answer.worker;
+        throw readThrown(Uint8Array.from(Buffer.from(answer.error, 'base64')));
+      }
       const payload = await unpack(answer.payload, this.#folder);
       const { worker, started, ended } = answer;
       const { membership } = this.#options;
@@ -292,6 +315,7 @@ export class RedisRun implements RemoteRun {
       task.isSettling = false;
       if (isWithoutRoom(error)) await this.#handOutWhenRoom(task, error);
       else if (isDamage(error)) await this.#repair(task, error);
+      else if (failedOn !== undefined) await this.#handToOthers(task, failedOn, error);
       else this.#drop(task, error);
     }
   }
@@ -410,9 +434,9 @@ export class RedisRun implements RemoteRun {
   }
 
   async #report(): Promise<void> {
-    const { membership, title = '' } = this.#options;
+    const { membership, settings, title = '' } = this.#options;
     const record: RunRecord = {
-      ...{ title, host: hostname(), pid: process.pid, parent: membership.id },
+      ...{ title, host: hostname(), pid: process.pid, parent: membership.id, folder: resolve(settings.folder) },
       ...{ started: this.#started, seen: membership.now() },
       ...{ jobs: this.#jobs, done: this.#done, failed: this.#failed },
     };

@@ -5,6 +5,8 @@ export interface RunRecord {
   readonly pid: number;
   /** The member that is the parent. */
   readonly parent: string;
+  /** The folder of the queue, as the parent calls it. */
+  readonly folder: string;
   readonly started: number;
   readonly seen: number;
   readonly jobs: number;

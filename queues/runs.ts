@@ -3,16 +3,18 @@ import type { Redis } from 'ioredis';
 import { requireRemoteId } from '../graph/remote/remote-options.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { GraphError } from '../primitives/errors.ts';
-import { aText, optional, someOptions } from '../primitives/kinds.ts';
+import { aText, type Kind, optional, someOptions } from '../primitives/kinds.ts';
 import { connect } from './connection.ts';
-import { type Member, parsed, readMembers } from './membership.ts';
-import { keysOf, type QueueSettings, queueName } from './queue-settings.ts';
+import { type Member, parsed, readConnected } from './membership.ts';
+import { keysOf, type QueueSettings, queueName, SETTINGS } from './queue-settings.ts';
 import { loadRedisPackages, type RedisPackages } from './redis-packages.ts';
 import { removeRunFolder } from './results-folder.ts';
 import type { RunRecord } from './run-record.ts';
 
-/** Which queue, on which server. */
-export type QueuePlace = Pick<QueueSettings, 'url' | 'queue'>;
+/** Which queue, on which server. `folder` is that of the queue, where it is called differently here. */
+export interface QueuePlace extends Pick<QueueSettings, 'url' | 'queue' | 'lock'> {
+  readonly folder?: string | undefined;
+}
 
 /** A run on a queue. Times are milliseconds since 1970. */
 export interface RunStatus {
@@ -26,7 +28,9 @@ export interface RunStatus {
   readonly jobs: number;
   readonly done: number;
   readonly failed: number;
-  /** Whether the program still runs. If not, it was killed, and the run can be taken over or cancelled. */
+  /** The folder of the queue, as the program calls it. */
+  readonly folder: string;
+  /** Whether the program is connected. If not, it was killed, and the run can be taken over or cancelled. */
   readonly isAlive: boolean;
 }
 
@@ -61,11 +65,10 @@ export interface QueueStatus {
  * ```
  */
 export async function listRuns(place: QueuePlace): Promise<QueueStatus> {
-  requireArguments('listRuns', { place }, { place: someOptions<QueuePlace>({ url: aText, queue: optional(aText) }) });
+  requireArguments('listRuns', { place }, { place: somePlace });
   const { runs: key, members: membersKey } = keysOf(queueName(place.queue));
   return connected(place, async (redis) => {
-    const now = await timeOf(redis);
-    const members = await readMembers(redis, membersKey, now);
+    const members = await readConnected(redis, membersKey);
     const runs = Object.entries(await redis.hgetall(key)).flatMap(([id, text]) => {
       const record = parsed<RunRecord>(text);
       if (record === undefined) return [];
@@ -85,7 +88,7 @@ function workersOf(members: ReadonlyMap<string, Member>): WorkerStatus[] {
 
 /**
  * Ends a run. Its program stops with `graph/remote-cancelled` within a second. If the program was killed, what the run
- * left on the server is removed, and in `folder`, too, if it is given.
+ * left on the server and in the folder of the queue is removed.
  *
  * @throws PackageError `package/missing`; `GraphError` `graph/remote-no-run` if the queue has no such run, and as
  * {@link redisQueue} for servers that do not fit.
@@ -102,11 +105,8 @@ function workersOf(members: ReadonlyMap<string, Member>): WorkerStatus[] {
  * isAlive; // true
  * ```
  */
-export async function cancelRun(
-  place: QueuePlace & { readonly folder?: string | undefined },
-  id: string,
-): Promise<void> {
-  requireArguments('cancelRun', { place, id }, CANCEL_ARGUMENTS);
+export async function cancelRun(place: QueuePlace, id: string): Promise<void> {
+  requireArguments('cancelRun', { place, id }, { place: somePlace, id: aText });
   requireRemoteId(id, 'a run');
   const queue = queueName(place.queue);
   const keys = keysOf(queue);
@@ -118,11 +118,11 @@ export async function cancelRun(
         got: id,
       });
     }
-    const members = await readMembers(redis, keys.members, await timeOf(redis));
-    if (members.has(parsed<RunRecord>(text)?.parent ?? '')) {
-      await redis.sadd(keys.cancelled, id);
-      return;
-    }
+    const record = parsed<RunRecord>(text);
+    // Also a program that is cut off for the moment ends when it comes back.
+    await redis.sadd(keys.cancelled, id);
+    await redis.expire(keys.cancelled, CANCELLED_SECONDS);
+    if ((await readConnected(redis, keys.members)).has(record?.parent ?? '')) return;
     const jobs = new bullmq.Queue(queue, { connection: redis, skipMetasUpdate: true });
     jobs.on('error', () => undefined);
     for (const job of await jobs.getJobs(['waiting', 'active', 'completed', 'failed'])) {
@@ -131,18 +131,16 @@ export async function cancelRun(
       await jobs.remove(job.id);
     }
     await redis.hdel(keys.runs, id);
-    if (place.folder !== undefined) await removeRunFolder(join(place.folder, id));
+    const folder = place.folder ?? record?.folder;
+    if (folder !== undefined) await removeRunFolder(join(folder, id));
   });
 }
 
-const CANCEL_ARGUMENTS = {
-  place: someOptions<QueuePlace & { readonly folder?: string | undefined }>({
-    url: aText,
-    queue: optional(aText),
-    folder: optional(aText),
-  }),
-  id: aText,
-};
+/** Seconds for which a queue remembers which runs were cancelled. */
+const CANCELLED_SECONDS = 86_400;
+
+/** Settings for workers and parents will do. */
+const somePlace: Kind = someOptions<QueuePlace>({ ...SETTINGS, folder: optional(aText) });
 
 async function connected<T>(
   { url }: QueuePlace,
@@ -155,9 +153,4 @@ async function connected<T>(
   } finally {
     redis.disconnect();
   }
-}
-
-async function timeOf(redis: Redis): Promise<number> {
-  const [seconds, microseconds] = await redis.time();
-  return Number(seconds) * 1000 + Number(microseconds) / 1000;
 }

@@ -10,8 +10,10 @@ export interface Task {
   /** Workers that were gone before they had done the job. */
   readonly lostTo: Set<string>;
   damages: number;
-  /** Since when the job waits for other workers than those on which it failed, and the next pause in milliseconds. */
-  declined: { readonly since: number; readonly pause: number } | undefined;
+  /** Workers that cannot do the job, or on which an item failed before. */
+  readonly avoid: Set<string>;
+  /** Milliseconds before it is added again if a worker leaves it to others. */
+  declinePause: number;
   /** Since when there is no room for its files, by `performance.now()`. */
   fullSince: number | undefined;
   looked: number;

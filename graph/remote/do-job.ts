@@ -13,6 +13,18 @@ export interface RemoteModules {
   readonly [id: string]: () => Promise<object>;
 }
 
+/**
+ * Is thrown by a function that cannot do an item on this worker, though other workers may: a file is not there, say. The
+ * job then goes to other workers, as one does whose module a worker lacks. It fails with `cause` if there are none.
+ */
+export class UnfitWorkerError extends Error {
+  override readonly name = 'UnfitWorkerError';
+
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
+}
+
 export interface DoJobOptions {
   /** The context that functions receive as `ctx`. Columns in items land there. */
   readonly context?: unknown;
@@ -29,7 +41,7 @@ export interface DoJobOptions {
  *
  * The function owns the columns of an item and must free them; if it fails, they are freed for it. Columns in a result
  * are read and then freed. An item that fails, or whose result cannot be encoded, does not fail the job: its error is
- * in the outcome.
+ * in the outcome. A function that throws an {@link UnfitWorkerError} fails the job with its cause.
  *
  * @throws `GraphError` `graph/remote-module` for a module that the worker does not have or cannot load,
  * `graph/remote-function` for a name that is no exported function, `graph/remote-bytes` and `graph/remote-version` for
@@ -92,6 +104,7 @@ async function doItem(
     taken.length = 0;
     return [await news(false), await writeValue(result, 'result', made)];
   } catch (thrown) {
+    if (thrown instanceof UnfitWorkerError) throw thrown.cause;
     return [await news(true), await writeThrown(thrown)];
   } finally {
     disposeAll([...taken, ...made]);

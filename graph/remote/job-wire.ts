@@ -1,3 +1,4 @@
+import { unpacked } from './wire.ts';
 import { isThrown, recordOf, type Thrown, thrownOf } from './wire-errors.ts';
 import { badBytes } from './wire-form.ts';
 import { readValue } from './wire-reader.ts';
@@ -71,6 +72,11 @@ function isMarks(marks: unknown): marks is readonly RemoteMark[] {
         (mark.detail === undefined || (typeof mark.detail === 'object' && mark.detail !== null)),
     )
   );
+}
+
+/** The number of items of a job that failed, by the payload of its outcome. */
+export function countFailed(payload: Uint8Array): number {
+  return unpacked(payload).filter((piece, i) => i % 2 === 0 && readNews(piece).failed).length;
 }
 
 /** Returns the result of an item, or throws its error. */

@@ -19,7 +19,7 @@ const full: QueueStatus = {
     ...[
       { id: 'r1', title: 'zonal counties.geojson', host: 'a', pid: 12, started: 0, jobs: 1200, done: 7, failed: 0 },
       { id: 'r2', title: '', host: 'b', pid: 9, started: 86_400_000, jobs: 3, done: 1, failed: 1 },
-    ].map((run, i) => ({ ...run, isAlive: i === 0 })),
+    ].map((run, i) => ({ ...run, folder: '/shared', isAlive: i === 0 })),
   ],
   workers: [
     {
@@ -144,9 +144,9 @@ describe('quadrille queue cancel', () => {
     ]);
     const orphaned = await ask((...rest) => runQueueCancel(cancel('r2', '--queue-folder', '/run'), ...rest));
     expect(orphaned.cancelled).toEqual([[{ url: PLACE[1], queue: undefined, folder: '/run' }, 'r2']]);
-    expect(orphaned.lines).toEqual(['Run r2 is cancelled: what it left is removed.']);
+    expect(orphaned.lines).toEqual(['Run r2 is cancelled: what it left is removed, also in /run.']);
     const { lines, stdout } = await ask((...rest) => runQueueCancel(cancel('r2', '--json'), ...rest));
-    expect(lines[0]).toContain('except from the folder of the queue');
+    expect(lines[0]).toContain('also in /shared');
     expect(JSON.parse(stdout)).toMatchObject({ id: 'r2', cancelled: true });
   });
 

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { WatchedRun } from '../../cli/zonal-workers.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun } from '../../graph/index.ts';
+import { writeNews } from '../../graph/remote/job-wire.ts';
+import { packed } from '../../graph/remote/wire.ts';
+import { writeValue } from '../../graph/remote/wire-writer.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 
@@ -15,8 +18,11 @@ const job = (id: string): RemoteJob => ({
   function: { module: 'm', name: 'f' },
   payload: new Uint8Array(),
 });
-const outcome = (worker: string, started: number, ended: number): RemoteOutcome => ({
-  ...{ payload: new Uint8Array(), worker, started, ended },
+const payloadOf = async (failed: boolean): Promise<Uint8Array> =>
+  packed([await writeNews({ start: 0, end: 1, failed, marks: [] }), await writeValue(undefined, 'result')]);
+const [done, failed] = [await payloadOf(false), await payloadOf(true)];
+const outcome = (worker: string, started: number, ended: number, payload = done): RemoteOutcome => ({
+  ...{ payload, worker, started, ended },
 });
 
 /** A run of which the test says what its workers do. Jobs that are taken back reject. */
@@ -85,6 +91,16 @@ describe('a watched run', () => {
     expect(await Promise.all(ends)).toEqual(['done', 'zonal/partition-timeout', 'zonal/partition-timeout']);
     await watched.close();
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('counts no partition that failed', async () => {
+    const { run, open } = handRun({ count: 1 });
+    const watched = new WatchedRun(run, { seconds: 100, cellsOf: () => 1000, onNoWorkers: () => undefined });
+    const end = watched.submit(job('a'), NEVER);
+    open.get('a')!(outcome('w', 0, 10, failed));
+    await end;
+    expect([...watched.done()]).toEqual([]);
+    await watched.close();
   });
 
   const times = fc.array(fc.tuple(fc.constantFrom('v', 'w'), fc.integer({ min: 1, max: 40_000 })), { minLength: 1 });

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { doJob } from '../../graph/remote/do-job.ts';
+import { doJob, UnfitWorkerError } from '../../graph/remote/do-job.ts';
 import { readNews, readResult, writeItem } from '../../graph/remote/job-wire.ts';
 import { packed, unpacked } from '../../graph/remote/wire.ts';
 import type { RemoteJob } from '../../graph/remote/work-queue.ts';
@@ -37,6 +37,9 @@ const module = {
   },
   keep: () => {
     throw new Error('kept');
+  },
+  unfit: () => {
+    throw new UnfitWorkerError(new ArgumentError('test/none', 'No file.', { expected: 'a file', got: 'none' }));
   },
   notAFunction: 3,
 };
@@ -121,4 +124,8 @@ describe('doJob', () => {
     await expect(doJob(single, modules)).rejects.toMatchObject({ code: 'graph/remote-bytes' });
     await expect(doJob(job, modules, { signal: AbortSignal.abort('stop') })).rejects.toBe('stop');
   });
+});
+
+test('a worker that is unfit fails the job, and not the item', async () => {
+  await expect(doJob(await jobOf('unfit', [1, 2]), modules)).rejects.toMatchObject({ code: 'test/none', got: 'none' });
 });

@@ -1,7 +1,7 @@
 // The functions that the workers of tests do.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NodeContext } from '../../graph/index.ts';
+import { type NodeContext, UnfitWorkerError } from '../../graph/index.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 
 export const double = (x: number): number => 2 * x;
@@ -29,6 +29,15 @@ export const failHere = (file: string): string => {
   if (!existsSync(file)) writeFileSync(file, `${process.pid}`);
   if (readFileSync(file, 'utf8') === `${process.pid}`) throw new Error('Not here.');
   return 'done elsewhere';
+};
+
+/** As `failHere`, with an error that says that it is the worker's. */
+export const unfitHere = (file: string): string => {
+  try {
+    return failHere(file);
+  } catch (error) {
+    throw new UnfitWorkerError(error as Error);
+  }
 };
 
 /** Ends the process, the first `times` times, which marks in a file count. */

@@ -7,7 +7,7 @@ const stop = new AbortController();
 process.once('SIGTERM', () => stop.abort());
 await serveQueue({
   ...settings,
-  modules: { own: async () => functions },
+  modules: process.env.QUADRILLE_WITHOUT_MODULES === undefined ? { own: async () => functions } : {},
   signal: stop.signal,
   onNews: (news) => process.stdout.write(`${JSON.stringify(news)}\n`),
 });

@@ -91,6 +91,28 @@ describeWithRedis('a queue on Redis', () => {
     const files = range(8).map((i) => join(marks.path, `item-${i}`));
     const result = onQueue(queue, functions.failHere, files, { onError: { retry: 1 } });
     expect(await result).toEqual(files.map(() => 'done elsewhere'));
+    // Without a retry: such an error is not the item's.
+    const others = range(8).map((i) => join(marks.path, `other-${i}`));
+    expect(await onQueue(queue, functions.unfitHere, others)).toEqual(others.map(() => 'done elsewhere'));
+    await queue.close();
+    expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
+  });
+
+  test('leaves jobs to the workers that have their module', async () => {
+    await using redis = await startRedis();
+    using folder = queueFolder();
+    const settings = { url: redis.url, folder: folder.path };
+    await using without = startWorker({ ...settings, lanes: 4 }, { QUADRILLE_WITHOUT_MODULES: '1' });
+    await without.ready;
+    const queue = await redisQueue(settings);
+    await expect(onQueue(queue, functions.double, [1])).rejects.toMatchObject({
+      cause: { code: 'graph/remote-module' },
+    });
+    await using other = startWorker(settings);
+    await other.ready;
+    expect(await onQueue(queue, functions.double, range(300))).toEqual(range(300).map((i) => 2 * i));
+    const waits = range(12).map((value) => ({ value, milliseconds: 100 }));
+    expect(await onQueue(queue, functions.wait, waits)).toEqual(waits.map(({ value }) => value * value));
     await queue.close();
     expect([folder.left(), await leftInRedis(redis.url)]).toEqual([[], []]);
   });
