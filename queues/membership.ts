@@ -210,7 +210,7 @@ function newId(): string {
 }
 
 /** Reads the members that gave a sign of life lately. */
-export async function readMembers(redis: Redis, key: string, now: number): Promise<ReadonlyMap<string, Member>> {
+async function readMembers(redis: Redis, key: string, now: number): Promise<ReadonlyMap<string, Member>> {
   const all = Object.entries(await redis.hgetall(key)).map(([id, text]) => [id, parsed<Member>(text)] as const);
   return new Map(
     all.filter((entry): entry is [string, Member] => entry[1] !== undefined && now - entry[1].seen < MEMBER_TIMEOUT),
