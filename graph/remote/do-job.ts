@@ -18,10 +18,12 @@ export interface RemoteModules {
  * job then goes to other workers, as one does whose module a worker lacks. It fails with `cause` if there are none.
  */
 export class UnfitWorkerError extends Error {
-  override readonly name = 'UnfitWorkerError';
+  static {
+    UnfitWorkerError.prototype.name = 'UnfitWorkerError';
+  }
 
-  constructor(cause: Error) {
-    super(cause.message, { cause });
+  constructor(cause: unknown) {
+    super(cause instanceof Error ? cause.message : `${cause}`, { cause });
   }
 }
 
