@@ -3,8 +3,8 @@ import { expect } from 'vitest';
 import { inProcessQueue, type WorkQueue } from '../../graph/index.ts';
 import { writeItem } from '../../graph/remote/job-wire.ts';
 import { packed } from '../../graph/remote/wire.ts';
-import { onQueue, someChores } from './chores.ts';
-import { began, describeFaults, LOCK, until } from './faults.ts';
+import { onQueue, type Random, someChores } from './chores.ts';
+import { began, describeFaults, type FaultPlace, LOCK, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 
 describeFaults('faults of workers', { usual: 2, concurrent: true }, (fault) => {
@@ -82,25 +82,40 @@ describeFaults('faults of workers', { usual: 2, concurrent: true }, (fault) => {
     await queue.close();
   });
 
-  fault('killed by one job each time: the job is named, and the others end right', async (place, random) => {
+  /** Workers that are started anew each time that the deadly job ends one. `times` is how often another job does. */
+  const killedAgainAndAgain = async (
+    place: FaultPlace,
+    random: Random,
+    lanes: number,
+    times: number,
+  ): Promise<void> => {
     const queue = await place.queue();
     const chores = someChores(random, 10);
     const deadly = onQueue(queue, functions.die, [{ file: place.scratch('deadly'), times: 99 }]);
-    const bearable = onQueue(queue, functions.die, [{ file: place.scratch('bearable'), times: 1 }]);
+    const bearable = onQueue(queue, functions.die, [{ file: place.scratch('bearable'), times }]);
     const run = place.do(queue, chores);
     let isOver = false;
     const ends = Promise.allSettled([deadly, bearable, run]).then(() => {
       isOver = true;
     });
     const staff = async (): Promise<void> => {
-      while (!isOver) await Promise.race([(await place.worker({ lanes: 2 })).ended, ends]);
+      while (!isOver) await Promise.race([(await place.worker({ lanes })).ended, ends]);
     };
     await Promise.all([staff(), staff()]);
     await expect(deadly).rejects.toMatchObject({ cause: { code: 'graph/remote-deaths' } });
     expect(await bearable).toEqual(['alive']);
     await run;
     await queue.close();
-  });
+  };
+
+  fault('killed by one job each time: the job is named, and one that kills two ends right', (place, random) =>
+    killedAgainAndAgain(place, random, 1, 2),
+  );
+
+  // Deaths beside a deadly job count, too, but for the third.
+  fault('killed by one job each time: the jobs beside it end right', (place, random) =>
+    killedAgainAndAgain(place, random, 2, 0),
+  );
 
   fault('with clocks that are an hour off, give times of the clock of the parent', async (place, random) => {
     const hours = [1, -1, 2][random.between(0, 3)]!;
