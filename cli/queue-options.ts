@@ -1,4 +1,5 @@
 import { UsageError } from '../formats/usage-error.ts';
+import { isRemoteId, REMOTE_ID } from '../graph/remote/remote-options.ts';
 import { type OptionSpec, type OptionValues, parsed, text } from './command-line.ts';
 
 /** Where a queue is. */
@@ -81,19 +82,17 @@ function notRedis(): UsageError {
   });
 }
 
-const NAME = /^\w[\w.-]*$/;
-
 function parseName(name: string, option: string): string {
-  if (NAME.test(name)) return name;
+  if (isRemoteId(name)) return name;
   throw new UsageError('usage/queue-name', `${option} ${name} is not a name.`, {
-    expected: 'letters, digits, ., _ and -, the first of them a letter, a digit or _',
+    expected: REMOTE_ID,
     got: name,
   });
 }
 
 /** Parses the id of a run. */
 export function parseRun(run: string, option: string): string {
-  if (NAME.test(run)) return run;
+  if (isRemoteId(run)) return run;
   throw new UsageError('usage/run', `${option} ${run} is not the id of a run.`, {
     remedy: 'A run prints its id when it begins; quadrille queue list lists runs.',
   });

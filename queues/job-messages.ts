@@ -1,3 +1,4 @@
+import { isRemoteId } from '../graph/remote/remote-options.ts';
 import { GraphError } from '../primitives/errors.ts';
 import type { Parcel } from './results-folder.ts';
 
@@ -29,7 +30,6 @@ export type JobAnswer =
   | { readonly worker: string; readonly error: string };
 
 const isText = (value: unknown): value is string => typeof value === 'string';
-const isId = (value: unknown): value is string => isText(value) && /^\w[\w.-]*$/.test(value);
 
 /**
  * Checks what a worker was given. The parcel is checked when it is opened.
@@ -38,7 +38,7 @@ const isId = (value: unknown): value is string => isText(value) && /^\w[\w.-]*$/
  */
 export function checkJobData(value: unknown): JobData {
   const { run, job, module, name, avoid, alone = false } = (value ?? {}) as Partial<Record<keyof JobData, unknown>>;
-  const isGood = isId(run) && isId(job) && isId(module) && isText(name) && typeof alone === 'boolean';
+  const isGood = isRemoteId(run) && isRemoteId(job) && isRemoteId(module) && isText(name) && typeof alone === 'boolean';
   if (!isGood || (avoid !== undefined && !(Array.isArray(avoid) && avoid.every(isText)))) throw badMessage();
   return value as JobData;
 }

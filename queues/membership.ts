@@ -8,6 +8,7 @@ import { folderId } from './folder-id.ts';
 import { PACKAGE_VERSION } from './package-version.ts';
 import { isFull, memoryError } from './queue-errors.ts';
 import { type FullSettings, keysOf } from './queue-settings.ts';
+import type { WorkerStatus } from './queue-status.ts';
 import type { RedisPackages } from './redis-packages.ts';
 
 /** Milliseconds between two signs of life. */
@@ -18,16 +19,9 @@ const MEMBER_TIMEOUT = 10_000;
 const JOIN_TIMEOUT = 30_000;
 
 /** A process that uses a queue, as the others see it. Times are milliseconds since 1970 by the clock of the server. */
-export interface Member {
+export interface Member extends Omit<WorkerStatus, 'name'> {
   readonly kind: 'parent' | 'worker';
-  readonly host: string;
-  readonly pid: number;
-  readonly version: string;
-  readonly started: number;
   readonly seen: number;
-  readonly lanes: number;
-  readonly done: number;
-  readonly label?: string | undefined;
 }
 
 /** What a member says of itself, anew with every sign of life. */
@@ -84,7 +78,7 @@ export class Membership {
     const member = new Membership(id, redis, settings.queue, agreement, facts);
     try {
       await member.#beat();
-      member.#started = member.now();
+      // Sees who joined at the same time.
       await member.#beat();
     } catch (error) {
       redis.disconnect();
@@ -115,6 +109,16 @@ export class Membership {
   /** The members that gave a sign of life lately. */
   async members(): Promise<ReadonlyMap<string, Member>> {
     return readMembers(this.redis, this.#keys.members, this.now());
+  }
+
+  /** The ids of the workers that gave a sign of life lately. */
+  async workers(): Promise<string[]> {
+    return [...(await this.members())].filter(([, { kind }]) => kind === 'worker').map(([id]) => id);
+  }
+
+  /** The members that are connected now, too. */
+  connectedMembers(): Promise<ReadonlyMap<string, Member>> {
+    return readConnected(this.redis, this.#keys.members);
   }
 
   /** The ids of the members that are connected now. A stopped process stays connected, one that died does not. */
@@ -153,6 +157,7 @@ export class Membership {
       [null, Record<string, string>],
     ];
     this.#ahead = Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000) - (before + Date.now()) / 2;
+    this.#started ||= this.now();
     await this.#check(known);
     const own: Member = {
       ...this.#facts(),
@@ -179,8 +184,7 @@ export class Membership {
       known[field] !== undefined && known[field] !== `${this.#agreement[field]}`;
     if (!(['wire', 'version', 'lock', 'folder'] as const).some(differs)) return;
     // What members agreed on that are gone is of no interest.
-    const connected = await this.connected();
-    const all = [...(await this.members())].filter(([id]) => id !== this.id && connected.has(id));
+    const all = [...(await this.connectedMembers())].filter(([id]) => id !== this.id);
     if (all.length === 0) return;
     const who = all.slice(0, 3).map(([, { kind, host, pid }]) => `${kind} ${pid} on ${host}`);
     const of = who.join(', ') + (all.length > 3 ? ` and ${all.length - 3} more` : '');

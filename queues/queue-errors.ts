@@ -33,12 +33,6 @@ function codeOf(error: unknown): string {
   return (error as { readonly code?: string } | undefined | null)?.code ?? '';
 }
 
-export function closedError(what: 'queue' | 'run'): GraphError {
-  return new GraphError('graph/remote-closed', `The ${what} is closed, and takes no more work.`, {
-    remedy: 'Close it after all work is done.',
-  });
-}
-
 export function sameIdError(id: string): GraphError {
   return new GraphError('graph/remote-same-id', 'Two jobs of a run have the same id.', {
     got: id,

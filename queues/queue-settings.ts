@@ -1,3 +1,4 @@
+import { isRemoteId, REMOTE_ID } from '../graph/remote/remote-options.ts';
 import { GraphError } from '../primitives/errors.ts';
 import { aText, aWhole, type Kind, optional } from '../primitives/kinds.ts';
 
@@ -42,9 +43,9 @@ export function fullSettings({ url, folder, queue, lock = DEFAULT_LOCK }: QueueS
 
 /** The name of a queue, or the default name. */
 export function queueName(queue: string = DEFAULT_QUEUE): string {
-  if (/^\w[\w.-]*$/.test(queue)) return queue;
+  if (isRemoteId(queue)) return queue;
   throw new GraphError('graph/remote-queue-name', 'This is not the name of a queue.', {
-    expected: 'letters, digits, ., _ and -, the first of them a letter, a digit or _',
+    expected: REMOTE_ID,
     got: queue,
   });
 }

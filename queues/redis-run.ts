@@ -3,13 +3,13 @@ import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readThrown } from '../graph/remote/job-wire.ts';
+import { closedError } from '../graph/remote/remote-errors.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/remote/work-queue.ts';
 import { within } from './connection.ts';
 import { checkJobAnswer, type JobData } from './job-messages.ts';
 import { type Membership, parsed, soon } from './membership.ts';
 import {
   cancelledError,
-  closedError,
   deathsError,
   isDamage,
   isFull,
@@ -129,15 +129,10 @@ export class RedisRun implements RemoteRun {
     this.#jobs++;
     return new Promise((resolve, reject) => {
       const task: Task = {
-        ...{ job, signal, key: this.#keyOf(job.id, 0), generation: 0, lostTo: new Set(), damages: 0 },
-        ...{
-          avoid: new Set(job.avoid),
-          declinePause: FIRST_DECLINE_PAUSE,
-          fullSince: undefined,
-          looked: performance.now(),
-          payload: undefined,
-        },
-        ...{ onBegan, begun: undefined, isSettling: false, resolve, reject },
+        ...{ job, signal, onBegan, resolve, reject },
+        ...{ key: this.#keyOf(job.id, 0), generation: 0, payload: undefined, lostTo: new Set(), damages: 0 },
+        ...{ avoid: new Set(job.avoid), declinePause: FIRST_DECLINE_PAUSE, fullSince: undefined },
+        ...{ looked: performance.now(), begun: undefined, isSettling: false },
       };
       this.#tasks.set(job.id, task);
       this.#chore(this.#handOut(task));
@@ -155,8 +150,7 @@ export class RedisRun implements RemoteRun {
   }
 
   async workers(): Promise<WorkerCount> {
-    const members = [...(await this.#options.membership.members()).values()];
-    return { workers: members.filter(({ kind }) => kind === 'worker').length };
+    return { workers: (await this.#options.membership.workers()).length };
   }
 
   close(): Promise<void> {
@@ -190,12 +184,11 @@ export class RedisRun implements RemoteRun {
   async #takeOver(): Promise<void> {
     const { membership } = this.#options;
     const record = parsed<RunRecord>(await membership.redis.hget(this.#keys.runs, this.id));
-    const connected = await membership.connected();
-    if (record !== undefined && connected.has(record.parent) && (await membership.members()).has(record.parent))
+    if (record !== undefined && (await membership.connectedMembers()).has(record.parent))
       throw sameRunError(this.id, `process ${record.pid} on ${record.host}`);
-    for (const key of await this.#stored.keys()) {
-      const [run, job] = key.split('/');
-      if (run === this.id && job !== undefined) this.#left.set(job, key);
+    for (const key of await this.#stored.keysOf(this.id)) {
+      const [, job] = key.split('/');
+      if (job !== undefined) this.#left.set(job, key);
     }
   }
 
@@ -259,9 +252,8 @@ export class RedisRun implements RemoteRun {
   /** Hands a job that a worker cannot do to others. Ends it if there are none. */
   async #handToOthers(task: Task, worker: string, error: unknown): Promise<void> {
     task.avoid.add(worker);
-    const members = [...(await this.#options.membership.members())];
-    const hasOthers = members.some(([id, { kind }]) => kind === 'worker' && !task.avoid.has(id));
-    if (hasOthers) await this.#handOutAgain(task);
+    const workers = await this.#options.membership.workers();
+    if (workers.some((id) => !task.avoid.has(id))) await this.#handOutAgain(task);
     else this.#drop(task, error);
   }
 
@@ -437,8 +429,7 @@ export class RedisRun implements RemoteRun {
     const { membership, settings, title = '' } = this.#options;
     const record: RunRecord = {
       ...{ title, host: hostname(), pid: process.pid, parent: membership.id, folder: resolve(settings.folder) },
-      ...{ started: this.#started, seen: membership.now() },
-      ...{ jobs: this.#jobs, done: this.#done, failed: this.#failed },
+      ...{ started: this.#started, jobs: this.#jobs, done: this.#done, failed: this.#failed },
     };
     await Promise.all([
       membership.redis.hset(this.#keys.runs, this.id, JSON.stringify(record)),

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isRemoteId } from '../graph/remote/remote-options.ts';
 import { GraphError } from '../primitives/errors.ts';
 
 /** Payloads of up to this many bytes travel in Redis. Larger ones are files in the folder of the run. */
@@ -123,9 +124,8 @@ function isParcel(value: unknown): value is Parcel {
   return (
     typeof hash === 'string' &&
     /^[0-9a-f]{64}$/.test(hash) &&
-    typeof file === 'string' &&
+    isRemoteId(file) &&
     file.endsWith(`.${hash}`) &&
-    /^\w[\w.-]*$/.test(file) &&
     Number.isSafeInteger(length)
   );
 }

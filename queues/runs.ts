@@ -7,50 +7,15 @@ import { aText, type Kind, optional, someOptions } from '../primitives/kinds.ts'
 import { connect } from './connection.ts';
 import { type Member, parsed, readConnected } from './membership.ts';
 import { keysOf, type QueueSettings, queueName, SETTINGS } from './queue-settings.ts';
+import type { QueueStatus, WorkerStatus } from './queue-status.ts';
 import { loadRedisPackages, type RedisPackages } from './redis-packages.ts';
 import { removeRunFolder } from './results-folder.ts';
 import type { RunRecord } from './run-record.ts';
+import { keysOfRun, removeJob } from './stored-jobs.ts';
 
 /** Which queue, on which server. `folder` is that of the queue, where it is called differently here. */
 export interface QueuePlace extends Pick<QueueSettings, 'url' | 'queue' | 'lock'> {
   readonly folder?: string | undefined;
-}
-
-/** A run on a queue. Times are milliseconds since 1970. */
-export interface RunStatus {
-  readonly id: string;
-  readonly title: string;
-  /** The host of the program that the run belongs to. */
-  readonly host: string;
-  readonly pid: number;
-  readonly started: number;
-  /** Number of jobs that were handed out so far, and how many of them are done or failed. */
-  readonly jobs: number;
-  readonly done: number;
-  readonly failed: number;
-  /** The folder of the queue, as the program calls it. */
-  readonly folder: string;
-  /** Whether the program is connected. If not, it was killed, and the run can be taken over or cancelled. */
-  readonly isAlive: boolean;
-}
-
-/** A worker that serves a queue. Times are milliseconds since 1970. */
-export interface WorkerStatus {
-  readonly name: string;
-  readonly host: string;
-  readonly pid: number;
-  readonly version: string;
-  readonly started: number;
-  /** Number of jobs that it does at the same time at most. */
-  readonly lanes: number;
-  /** Number of jobs that it has done. */
-  readonly done: number;
-  readonly label?: string | undefined;
-}
-
-export interface QueueStatus {
-  readonly runs: readonly RunStatus[];
-  readonly workers: readonly WorkerStatus[];
 }
 
 /**
@@ -72,7 +37,7 @@ export async function listRuns(place: QueuePlace): Promise<QueueStatus> {
     const runs = Object.entries(await redis.hgetall(key)).flatMap(([id, text]) => {
       const record = parsed<RunRecord>(text);
       if (record === undefined) return [];
-      const { parent, seen: _, ...rest } = record;
+      const { parent, ...rest } = record;
       return [{ id, ...rest, isAlive: members.has(parent) }];
     });
     return { runs: runs.sort((a, b) => a.started - b.started), workers: workersOf(members) };
@@ -125,11 +90,7 @@ export async function cancelRun(place: QueuePlace, id: string): Promise<void> {
     if ((await readConnected(redis, keys.members)).has(record?.parent ?? '')) return;
     const jobs = new bullmq.Queue(queue, { connection: redis, skipMetasUpdate: true });
     jobs.on('error', () => undefined);
-    for (const job of await jobs.getJobs(['waiting', 'active', 'completed', 'failed'])) {
-      if (job?.id?.startsWith(`${id}/`) !== true) continue;
-      await redis.del(`${jobs.toKey(job.id)}:lock`);
-      await jobs.remove(job.id);
-    }
+    for (const key of await keysOfRun(jobs, id)) await removeJob(jobs, redis, key);
     await redis.hdel(keys.runs, id);
     const folder = place.folder ?? record?.folder;
     if (folder !== undefined) await removeRunFolder(join(folder, id));

@@ -131,8 +131,8 @@ async function answerTo(job: Job, { signal, membership }: Surroundings): Promise
   const worker = membership.id;
   try {
     const { run, job: id, module, name, payload: parcel, avoid = [], alone = false } = checkJobData(job.data);
-    if (avoid.includes(membership.id) && (await hasOthers(membership, avoid)))
-      return { worker: membership.id, declined: true };
+    if (avoid.includes(worker) && (await membership.workers()).some((other) => !avoid.includes(other)))
+      return { worker, declined: true };
     const folder = join(settings.folder, run);
     const payload = await unpack(parcel, folder);
     signal.throwIfAborted();
@@ -158,11 +158,6 @@ async function answerTo(job: Job, { signal, membership }: Surroundings): Promise
   } catch (error) {
     return signal.aborted ? undefined : { worker, error: base64(await writeThrown(error)) };
   }
-}
-
-/** Whether there are workers on which the job has not failed. */
-async function hasOthers(membership: Membership, avoid: readonly string[]): Promise<boolean> {
-  return [...(await membership.members())].some(([id, { kind }]) => kind === 'worker' && !avoid.includes(id));
 }
 
 /** Whether a job must wait for others: one that is to be alone for all, and all for it. */

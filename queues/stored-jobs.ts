@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Job, Queue, QueueEvents } from 'bullmq';
+import type { Redis } from 'ioredis';
 import type { JobData } from './job-messages.ts';
 import { type Membership, soon } from './membership.ts';
 import type { RedisPackages } from './redis-packages.ts';
@@ -73,27 +74,37 @@ export class StoredJobs {
     return this.#queue.getJob(key);
   }
 
-  /** The keys of all jobs, of other runs, too. */
-  async keys(): Promise<string[]> {
-    const jobs = await this.#queue.getJobs(['waiting', 'active', 'completed', 'failed']);
-    // A job may be gone before it is read.
-    return jobs.flatMap((job) => job?.id ?? []);
+  /** The keys of all jobs of a run. */
+  keysOf(run: string): Promise<string[]> {
+    return keysOfRun(this.#queue, run);
   }
 
-  /**
-   * Removes a job, even from the worker that has it: BullMQ refuses to remove a job with a lock. The worker finds out
-   * when it next extends the lock, and stops. Another worker may take the job in between, so it is tried again.
-   */
-  async remove(key: string): Promise<void> {
-    for (let attempt = 0; attempt < MAX_REMOVALS; attempt++) {
-      await this.#membership.redis.del(`${this.#queue.toKey(key)}:lock`);
-      if ((await this.#queue.remove(key)) === 1) return;
-    }
+  /** Removes a job, even from the worker that has it. */
+  remove(key: string): Promise<void> {
+    return removeJob(this.#queue, this.#membership.redis, key);
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     // Both wait without end for a server that is away.
     await soon(Promise.all([this.#events.close(), this.#queue.close()]));
+  }
+}
+
+/** The keys of all jobs of a run. A key is the id of the run, that of the job, and a number, between slashes. */
+export async function keysOfRun(queue: Queue, run: string): Promise<string[]> {
+  const jobs = await queue.getJobs(['waiting', 'active', 'completed', 'failed']);
+  // A job may be gone before it is read.
+  return jobs.flatMap((job) => job?.id ?? []).filter((key) => key.startsWith(`${run}/`));
+}
+
+/**
+ * Removes a job, even from the worker that has it: BullMQ refuses to remove a job with a lock. The worker finds out when
+ * it next extends the lock, and stops. Another worker may take the job in between, so it is tried again.
+ */
+export async function removeJob(queue: Queue, redis: Redis, key: string): Promise<void> {
+  for (let attempt = 0; attempt < MAX_REMOVALS; attempt++) {
+    await redis.del(`${queue.toKey(key)}:lock`);
+    if ((await queue.remove(key)) === 1) return;
   }
 }

@@ -1,7 +1,7 @@
 import { requireArguments } from '../../primitives/arguments.ts';
-import { GraphError } from '../../primitives/errors.ts';
 import { anything, aWhole, type Kind, optional, someOptions, someRecord } from '../../primitives/kinds.ts';
 import { doJob, type RemoteModules } from './do-job.ts';
+import { closedError } from './remote-errors.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount, WorkQueue } from './work-queue.ts';
 
 export interface InProcessQueueOptions {
@@ -139,10 +139,4 @@ class Turns {
     if (next === undefined) this.#free++;
     else next();
   }
-}
-
-function closedError(what: 'queue' | 'run'): GraphError {
-  return new GraphError('graph/remote-closed', `The ${what} is closed, and takes no more work.`, {
-    remedy: 'Close it after all work is done.',
-  });
 }

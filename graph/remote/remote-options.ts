@@ -45,16 +45,23 @@ export function remoteFunction({ module: id, name, run }: RemoteOptions, fn: obj
   throw new GraphError('graph/bad-remote', 'The function of the remote stage has no name.', { remedy, place });
 }
 
+/** Whether a value can be part of the keys and file names of all queues: it leads out of no folder. */
+export function isRemoteId(value: unknown): value is string {
+  return typeof value === 'string' && /^\w[\w.-]*$/.test(value);
+}
+
+/** What {@link isRemoteId} takes, for people. */
+export const REMOTE_ID = 'letters, digits, ., _ and -, the first of them a letter, a digit or _';
+
 /**
  * Rejects an id that cannot be part of the keys and file names of all queues.
  *
  * @throws `GraphError` `graph/bad-remote`.
  */
 export function requireRemoteId(id: unknown, of: string, place?: ErrorPlace): void {
-  if (typeof id === 'string' && /^\w[\w.-]*$/.test(id)) return;
-  const expected = 'letters, digits, ., _ and -, the first of them a letter, a digit or _';
+  if (isRemoteId(id)) return;
   throw new GraphError('graph/bad-remote', `This is not the id of ${of}.`, {
-    expected,
+    expected: REMOTE_ID,
     got: id,
     ...(place === undefined ? {} : { place }),
   });
