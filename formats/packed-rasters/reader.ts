@@ -111,7 +111,7 @@ export async function openPackedCells(
     read: (window, signal, isWanted) => readWindow(tiles, layout, file, window, signal, isWanted),
     readBlocks: (window, signal, isWanted) => readBlocks(tiles, layout, file, window, signal, isWanted),
     readEncoded: isDecodable
-      ? (window, signal, isWanted, isAlike, context) => {
+      ? async (window, signal, isWanted, isAlike, context) => {
           checkBlocks(window, gridOf(layout), file);
           const encoded = { tiles, layout, entries: table, source, memory };
           return readEncoded(encoded, window, signal, isWanted, isAlike, context);

@@ -41,9 +41,10 @@ const FAR = fc.constantFrom(0, 1e9, -123456.789, 1e-300, 1e300, 2 ** 53);
 const STEP = fc.constantFrom(1, 0.1, 1e-12, 1e-300, 1e-160, 1e150, 1e300, 2 ** -20);
 const SMALL = fc.integer({ min: -6, max: 6 });
 
-/** Coordinates on a lattice far from 0, numbers of all magnitudes, or multiples of one vector. */
+/** Coordinates on a lattice far from 0, or numbers of all magnitudes. */
 const coordinate = fc.oneof(
   { weight: 4, arbitrary: fc.record({ far: FAR, step: STEP }) },
+  { weight: 1, arbitrary: fc.constant({ far: 2 ** 53, step: 2 }) },
   { weight: 1, arbitrary: fc.constant(undefined) },
 );
 const size = fc.integer({ min: -300, max: 300 });
@@ -169,6 +170,18 @@ describe('the nearest', () => {
       { ns: i64(1600000000000000000n, 1600000000000000100n, 1600000000000000130n) },
       '-k 1 --columns ns',
       '0,1,1,100\n1,1,2,30\n2,1,1,30\n',
+    ],
+    [
+      'by angles that f64 does not tell apart',
+      { x: f64(2 ** 53, 2 ** 53 - 2, 2 ** 53 + 2), y: f64(2 ** 53, 2 ** 53 + 2, 2 ** 53 + 6) },
+      '-k 2 --metric cosine',
+      '0,1,2,2.4651903288156597e-32\n0,2,1,2.465190328815662e-32\n',
+    ],
+    [
+      'by angles of multiples of a vector',
+      { x: f64(3, 3e-170, 3 * 2 ** 600, 4), y: f64(1, 1e-170, 2 ** 600, 1) },
+      '-k 2 --metric cosine',
+      '0,1,2,0\n',
     ],
   ])('%s', async (_, table, words, rows) => {
     expect(await csvOf(context, table, words.split(' '))).toContain(`query,rank,id,distance\n${rows}`);

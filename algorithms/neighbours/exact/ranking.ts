@@ -1,4 +1,4 @@
-import { dd, ddAdd, ddMultiply } from '../../double-double.ts';
+import { dd, ddAdd, ddMultiply, twoProduct } from '../../double-double.ts';
 import type { Coordinates } from './coordinates.ts';
 import { MAX_SQUARES, MIN_SQUARES } from './norms.ts';
 import { comparePowers, dotProduct, type Pair, rootOfPowers } from './power-sums.ts';
@@ -132,8 +132,7 @@ export function byProduct({ coordinates: queries }: Placed, { coordinates: point
 }
 
 /**
- * By 1 − cos, from the vectors of length 1. Points whose vectors are the same in f64, as those of multiples of one vector
- * are, lie in the same direction. A point at 0 is at distance 1 from everything.
+ * By 1 − cos, with the vectors of length 1 for what f64 can tell apart. A point at 0 is at distance 1 from everything.
  */
 export function byAngle(queries: Placed, points: Placed): Ranking {
   const { dimensions } = queries.coordinates;
@@ -142,10 +141,6 @@ export function byAngle(queries: Placed, points: Placed): Ranking {
   const found = { value: 0, error: 0 };
   const isZero = (vectors: Float64Array, i: number): boolean => {
     for (let d = i * dimensions; d < (i + 1) * dimensions; d++) if (vectors[d] !== 0) return false;
-    return true;
-  };
-  const isSame = (a: Float64Array, i: number, b: Float64Array, j: number): boolean => {
-    for (let d = 0; d < dimensions; d++) if (a[i * dimensions + d] !== b[j * dimensions + d]) return false;
     return true;
   };
   /** Bound of the error of a vector of length 1. */
@@ -168,7 +163,7 @@ export function byAngle(queries: Placed, points: Placed): Ranking {
       found.error = 4 * unitError * (Math.sqrt(sum) + sum + unitError);
     },
     compare(query, a, b) {
-      if (isSame(to, a, to, b)) return 0;
+      if (areMultiples(points.coordinates, a, points.coordinates, b)) return 0;
       const [asked, left, right] = [whole(queries, query), whole(points, a), whole(points, b)];
       const [dotA, dotB] = [dotOf(asked, left), dotOf(asked, right)];
       const [sizeA, sizeB] = [dotOf(left, left), dotOf(right, right)];
@@ -179,7 +174,7 @@ export function byAngle(queries: Placed, points: Placed): Ranking {
     },
     distance(query, point) {
       if (isZero(from, query) || isZero(to, point)) return 1;
-      if (isSame(from, query, to, point)) return 0;
+      if (areMultiples(queries.coordinates, query, points.coordinates, point)) return 0;
       return angleInTwice(queries.coordinates, query, points.coordinates, point) ?? angleInWhole(query, point);
     },
   };
@@ -190,6 +185,34 @@ export function byAngle(queries: Placed, points: Placed): Ranking {
     const size = Math.sqrt(ratioOf(dot * dot, both));
     return dot < 0n ? 1 + size : ratioOf(both - dot * dot, both) / (1 + size);
   }
+}
+
+/**
+ * Whether two points are positive multiples of one vector, by the products of their coordinates, which are exact. False
+ * also for multiples whose products leave the range of f64: these are compared as whole numbers.
+ */
+function areMultiples(a: Coordinates, i: number, b: Coordinates, j: number): boolean {
+  if (a.rests !== undefined || b.rests !== undefined) return false;
+  const { dimensions } = a;
+  const [from, to] = [i * dimensions, j * dimensions];
+  let axis = 0;
+  for (let d = 1; d < dimensions; d++) if (Math.abs(a.values[from + d]!) > Math.abs(a.values[from + axis]!)) axis = d;
+  const [most, other] = [a.values[from + axis]!, b.values[to + axis]!];
+  if (!(most * other > 0)) return false;
+  for (let d = 0; d < dimensions; d++) {
+    const [x, y] = [a.values[from + d]!, b.values[to + d]!];
+    if (!isShort(x) || !isShort(y)) return false;
+    twoProduct(most, y);
+    const { high, low } = dd;
+    twoProduct(x, other);
+    if (high !== dd.high || low !== dd.low) return false;
+  }
+  return true;
+}
+
+/** Whether all digits of a product with such a number are in the range of f64. */
+function isShort(x: number): boolean {
+  return x === 0 || (Math.abs(x) > 2 ** -450 && Math.abs(x) < 2 ** 450);
 }
 
 /** 1 − cos in numbers of twice the digits of f64; undefined where these do not do. */
