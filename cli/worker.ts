@@ -1,7 +1,7 @@
-import type { RemoteModules } from '../graph/index.ts';
+import { type NodeContext, type NodeFunction, type RemoteModules, UnfitWorkerError } from '../graph/index.ts';
 import type { ServeQueueOptions, WorkerNews } from '../queues/index.ts';
 import { counted } from './grouped.ts';
-import type { RunSummary } from './log.ts';
+import type { News, RunSummary } from './log.ts';
 import type { RunContext, Surroundings } from './run-support.ts';
 import type { WorkerOptions } from './worker-arguments.ts';
 import type { WorkerModules } from './worker-modules.ts';
@@ -46,9 +46,11 @@ export async function runWorker<C extends RunContext>(
   const { context, label } = opened;
   const tally = workerTally(log);
   const loss = new AbortController();
-  const watch = async (): Promise<void> => {
-    const error = await parts.lossOf(context);
-    if (error !== undefined) loss.abort(error);
+  const afterError = async (work: string, error: unknown, isCancelled: boolean): Promise<void> => {
+    // A job that this worker cannot do has news of its own, and so has one that was taken back.
+    if (!isCancelled && !(error instanceof UnfitWorkerError)) log.news(itemFailed(work, error));
+    const lost = await parts.lossOf(context);
+    if (lost !== undefined) loss.abort(lost);
   };
   try {
     const { queue, url, folder, lanes } = options;
@@ -56,7 +58,7 @@ export async function runWorker<C extends RunContext>(
     const facts = { label, place, lanes, modules: Object.keys(modules) };
     await parts.serveQueue({
       ...{ url, folder, queue, lanes, label, context },
-      modules: watched(modules, watch),
+      modules: watched(modules, afterError),
       signal: AbortSignal.any([signal, loss.signal]),
       onNews(news) {
         const line = sentenceOf(news, facts);
@@ -74,23 +76,34 @@ export async function runWorker<C extends RunContext>(
   }
 }
 
-/** Modules whose functions call `afterError` when they have failed. */
-function watched(modules: RemoteModules, afterError: () => Promise<void>): RemoteModules {
+/** Modules whose functions call `afterError`, with their name, when they have failed. */
+function watched(
+  modules: RemoteModules,
+  afterError: (work: string, error: unknown, isCancelled: boolean) => Promise<void>,
+): RemoteModules {
   const watch =
-    (work: (...args: unknown[]) => unknown) =>
-    async (...args: unknown[]): Promise<unknown> => {
+    (id: string, work: NodeFunction<unknown, unknown, unknown>) =>
+    async (item: unknown, context: NodeContext<unknown>): Promise<unknown> => {
       try {
-        return await work(...args);
+        return await work(item, context);
       } catch (error) {
-        await afterError();
+        await afterError(id, error, context.signal.aborted);
         throw error;
       }
     };
-  const watchAll = async (load: () => Promise<object>): Promise<object> =>
+  const watchAll = async (id: string, load: () => Promise<object>): Promise<object> =>
     Object.fromEntries(
-      Object.entries(await load()).map(([name, value]) => [name, typeof value === 'function' ? watch(value) : value]),
+      Object.entries(await load()).map(([name, value]) => [
+        name,
+        typeof value === 'function' ? watch(`${id}.${name}`, value) : value,
+      ]),
     );
-  return Object.fromEntries(Object.entries(modules).map(([id, load]) => [id, () => watchAll(load)]));
+  return Object.fromEntries(Object.entries(modules).map(([id, load]) => [id, () => watchAll(id, load)]));
+}
+
+function itemFailed(work: string, error: unknown): News {
+  const message = messageOf(error);
+  return { line: `${work} failed: ${message}`, fields: { kind: 'item failed', work, message } };
 }
 
 interface WorkerFacts {

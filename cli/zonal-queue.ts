@@ -1,5 +1,6 @@
 import { basename, resolve } from 'node:path';
 import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
+import type { Binning } from '../algorithms/zonal/types.ts';
 import { graph, type WorkQueue } from '../graph/index.ts';
 import { QuadrilleError } from '../primitives/errors.ts';
 import type { ZonalOptions, ZonalQueueOptions } from './arguments.ts';
@@ -82,6 +83,8 @@ export async function openQueueRun(
       seconds: options.partitionSeconds,
       cellsOf: (job) => open.get(job)?.cells ?? 0,
       onNoWorkers: () => log.news(noWorkers(options)),
+      onAway: () => log.news({ line: 'The queue does not answer. Waiting for it.', fields: { kind: 'away' } }),
+      onBack: () => log.news({ line: 'The queue is back.', fields: { kind: 'back' } }),
     });
     return {
       async count(counting, receive) {
@@ -238,7 +241,7 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
     '--zones': resolve(options.zones),
     '--raster': counted(rasters, 'raster'),
     '--merge': `${merge}`,
-    '--bins, --edges or --unique': JSON.stringify(binning),
+    '--bins, --edges or --unique': nameOfBinning(binning),
     '--layer': `${layer}`,
     '--id': `${id}`,
     '--band': `${band}`,
@@ -251,6 +254,20 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
     '--fill': fill,
     'whether there are --stats, --plot or JSON': `${wantsStatistics(options)}`,
   };
+}
+
+/** A binning as it is given on the command line. */
+function nameOfBinning(binning: Binning): string {
+  switch (binning.kind) {
+    case 'even':
+      return `--bins ${binning.low}:${binning.high}:${binning.width}`;
+    case 'edges':
+      return `--edges ${binning.edges.join(',')}`;
+    case 'unique':
+      return '--unique';
+    case 'none':
+      return 'none';
+  }
 }
 
 function missedCheckpoint(error: unknown): News {

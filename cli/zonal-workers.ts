@@ -25,6 +25,9 @@ export interface WorkerWatchOptions {
   cellsOf(job: string): number;
   /** Called when there have been no workers for a while. */
   onNoWorkers(): void;
+  /** Called when the queue has not answered for a while, and when it answers again. */
+  onAway(): void;
+  onBack(): void;
 }
 
 /** What a worker has done. */
@@ -78,8 +81,10 @@ export class WatchedRun implements RemoteRun {
   readonly #timer: NodeJS.Timeout;
   #serving: number | undefined;
   #served = performance.now();
+  #answered = performance.now();
   #isLooking = false;
   #isTold = false;
+  #isAway = false;
 
   constructor(run: RemoteRun, options: WorkerWatchOptions) {
     this.id = run.id;
@@ -161,11 +166,18 @@ export class WatchedRun implements RemoteRun {
   }
 
   async #look(): Promise<void> {
+    if (!this.#isAway && performance.now() - this.#answered >= TELL_AFTER) {
+      this.#isAway = true;
+      this.#options.onAway();
+    }
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {
       this.#serving = (await this.#run.workers()).workers;
       const now = performance.now();
+      this.#answered = now;
+      if (this.#isAway) this.#options.onBack();
+      this.#isAway = false;
       if (this.#serving > 0) {
         this.#served = now;
         this.#isTold = false;

@@ -135,13 +135,14 @@ class RemoteCalls {
     });
   }
 
-  /** Hands out jobs while a lane is free and at least `fewest` items wait. */
+  /** Hands out jobs while a lane is free and at least `fewest` items wait. Free lanes share the last items evenly. */
   #handOut(fewest: number): void {
-    while (this.#jobs < this.#node.meta.lanes && this.#waiting.length >= fewest) {
+    for (let free = this.#node.meta.lanes - this.#jobs; free > 0 && this.#waiting.length >= fewest; free--) {
+      const share = Math.min(this.admission.group, Math.max(fewest, Math.ceil(this.#waiting.length / free)));
       let count = 0;
       // An item that failed travels alone, because other items failed on other workers.
       const isAlone = ({ avoid }: Entry): boolean => avoid.size > 0;
-      for (let bytes = 0; count < Math.min(this.admission.group, this.#waiting.length); count++) {
+      for (let bytes = 0; count < share; count++) {
         bytes += this.#waiting[count]!.pieces[1].length;
         const [first, next] = [this.#waiting[0]!, this.#waiting[count]!];
         if (count > 0 && (bytes > MAX_GROUP_BYTES || isAlone(first) || isAlone(next))) break;

@@ -8,7 +8,7 @@ import { parseWorkerArguments } from '../../cli/worker-arguments.ts';
 import { loadModules } from '../../cli/worker-modules.ts';
 import { workerParts } from '../../cli/worker-parts.ts';
 import { workerTally } from '../../cli/worker-tally.ts';
-import type { RemoteModules } from '../../graph/index.ts';
+import type { NodeContext, NodeFunction, RemoteModules } from '../../graph/index.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import type { ServeQueueOptions, WorkerNews } from '../../queues/index.ts';
 import { caseCount, THOROUGH } from '../cases.ts';
@@ -173,6 +173,7 @@ interface TestContext {
   close(): Promise<void>;
 }
 
+const NEVER = new AbortController().signal;
 const options = parseWorkerArguments([...PLACE, '--lanes', '2', '--backend', 'workers']);
 
 describe('a worker', () => {
@@ -210,16 +211,21 @@ describe('a worker', () => {
     };
     const lost = new DeviceLostError('device/lost', 'The device is lost.');
     const { parts, context } = partsWith({ own: async () => own }, async ({ modules, signal }) => {
-      const functions = (await modules.own!()) as { fail(): Promise<never>; answer(x: number): Promise<number> };
-      await expect(functions.fail()).rejects.toThrow('bad item');
+      const { fail, answer } = (await modules.own!()) as Record<string, NodeFunction<number, unknown, unknown>>;
+      const nothing = { signal: NEVER } as NodeContext<unknown>;
+      await expect(fail!(0, nothing)).rejects.toThrow('bad item');
       expect(signal.aborted).toBe(false);
-      expect(await functions.answer(1)).toBe(2);
+      expect(await answer!(1, nothing)).toBe(2);
       context.lost = lost;
-      await expect(functions.fail()).rejects.toThrow('bad item');
+      await expect(fail!(0, { ...nothing, signal: AbortSignal.abort() })).rejects.toThrow('bad item');
       expect(signal.aborted).toBe(true);
     });
-    const running = runWorker(options, parts, { log: listening().log, signal: new AbortController().signal });
-    await expect(running).rejects.toBe(lost);
+    const { log, told } = listening();
+    await expect(runWorker(options, parts, { log, signal: NEVER })).rejects.toBe(lost);
+    // The other one was taken back.
+    expect(told.filter(({ kind }) => kind === 'item failed')).toMatchObject([
+      { work: 'own.fail', message: 'bad item' },
+    ]);
     expect(context).toMatchObject({ isClosed: true, areModulesClosed: true });
   });
 

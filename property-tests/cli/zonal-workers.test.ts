@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, vi } from 'vitest';
 import { WatchedRun } from '../../cli/zonal-workers.ts';
-import type { RemoteJob, RemoteOutcome, RemoteRun } from '../../graph/index.ts';
+import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../../graph/index.ts';
 import { writeNews } from '../../graph/remote/job-wire.ts';
 import { packed } from '../../graph/remote/wire.ts';
 import { writeValue } from '../../graph/remote/wire-writer.ts';
@@ -44,13 +44,14 @@ function handRun(workers: { count: number }) {
 }
 
 const NEVER = new AbortController().signal;
+const QUIET = { onNoWorkers: () => undefined, onAway: () => undefined, onBack: () => undefined };
 
 describe('a watched run', () => {
   test('tells once that there are no workers for five seconds, and again after some came and went', async () => {
     const workers = { count: 0 };
     let told = 0;
     const { run } = handRun(workers);
-    const watched = new WatchedRun(run, { seconds: undefined, cellsOf: () => 1, onNoWorkers: () => told++ });
+    const watched = new WatchedRun(run, { seconds: undefined, cellsOf: () => 1, ...QUIET, onNoWorkers: () => told++ });
     const tellingsIn = async (milliseconds: number): Promise<number> => {
       await vi.advanceTimersByTimeAsync(milliseconds);
       return told;
@@ -65,9 +66,30 @@ describe('a watched run', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test('tells that the queue does not answer for five seconds, and that it is back', async () => {
+    const { run } = handRun({ count: 1 });
+    let answer = (): void => undefined;
+    const asked = {
+      ...run,
+      workers: () => new Promise<WorkerCount>((resolve) => (answer = () => resolve({ workers: 1 }))),
+    };
+    const told: string[] = [];
+    const onAway = (): void => void told.push('away');
+    const onBack = (): void => void told.push('back');
+    const watched = new WatchedRun(asked, { seconds: 1, cellsOf: () => 1, ...QUIET, onAway, onBack });
+    const toldAfter = async (milliseconds: number): Promise<string> => {
+      await vi.advanceTimersByTimeAsync(milliseconds);
+      return told.join(' ');
+    };
+    expect([await toldAfter(4900), await toldAfter(60_000)]).toEqual(['', 'away']);
+    answer();
+    expect([await toldAfter(10), await toldAfter(7000)]).toEqual(['away back', 'away back away']);
+    await watched.close();
+  });
+
   test('takes a job back that a worker has had for too long, but none that waits for a worker', async () => {
     const { run, open, begin } = handRun({ count: 1 });
-    const watched = new WatchedRun(run, { seconds: 100, cellsOf: () => 1, onNoWorkers: () => undefined });
+    const watched = new WatchedRun(run, { seconds: 100, cellsOf: () => 1, ...QUIET });
     const ends = ['a', 'b', 'c'].map((id) =>
       watched.submit(job(id), NEVER).then(
         () => 'done',
@@ -95,7 +117,7 @@ describe('a watched run', () => {
 
   test('counts no partition that failed', async () => {
     const { run, open } = handRun({ count: 1 });
-    const watched = new WatchedRun(run, { seconds: 100, cellsOf: () => 1000, onNoWorkers: () => undefined });
+    const watched = new WatchedRun(run, { seconds: 100, cellsOf: () => 1000, ...QUIET });
     const end = watched.submit(job('a'), NEVER);
     open.get('a')!(outcome('w', 0, 10, failed));
     await end;
@@ -109,7 +131,7 @@ describe('a watched run', () => {
     'allows ten times the median, at least a minute, and knows the rate of each worker',
     async (done) => {
       const { run, open } = handRun({ count: 1 });
-      const watched = new WatchedRun(run, { seconds: undefined, cellsOf: () => 1000, onNoWorkers: () => undefined });
+      const watched = new WatchedRun(run, { seconds: undefined, cellsOf: () => 1000, ...QUIET });
       expect(watched.seconds).toBe(3600);
       const clock = { v: 0, w: 0 };
       for (const [i, [worker, milliseconds]] of done.entries()) {
