@@ -1,5 +1,6 @@
 import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import type { Literal, Operand, Operation, ScalarType } from '../../primitives/ir/ir.ts';
+import { factsOf } from '../../primitives/ir/operations.ts';
 
 /** An interval that contains all possible values of an integer. Its bounds are plain numbers, never wrapped. */
 export interface ValueRange {
@@ -48,11 +49,9 @@ function rangeOfResult(
   b: ValueRange,
 ): ValueRange | undefined {
   const isFloat = operands[0]!.type === 'f32';
+  const { bounds } = factsOf(name);
+  if (bounds !== undefined) return { min: bounds[0], max: bounds[1] };
   switch (name) {
-    case 'clz':
-    case 'ctz':
-    case 'popcount':
-      return { min: 0, max: 32 };
     case 'select':
       return { min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) };
     case 'convert':

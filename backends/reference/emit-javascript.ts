@@ -11,7 +11,13 @@ import {
   type ScalarType,
   type Statement,
 } from '../../primitives/ir/ir.ts';
-import { type Comparison, OPERATIONS, type OperationName, type OperationOn } from '../../primitives/ir/operations.ts';
+import {
+  computeOf,
+  factsOf,
+  type OperationName,
+  type OperationOn,
+  operationNames,
+} from '../../primitives/ir/operations.ts';
 import * as semantics from '../../primitives/ir/semantics.ts';
 
 export type PlainValue = number | boolean;
@@ -69,8 +75,8 @@ export function compileJavaScript(module: Module): CompiledModule {
   const number = moduleNumber(module);
   let factory = compiled.get(number);
   if (factory === undefined) {
-    const make = functionOf(['semantics', 'arrays', 'uniforms'], emitJavaScript(module));
-    factory = (arrays, uniforms) => make(semantics, arrays, uniforms) as CompiledEntry;
+    const make = functionOf(['scope', 'arrays', 'uniforms'], emitJavaScript(module));
+    factory = (arrays, uniforms) => make(scope, arrays, uniforms) as CompiledEntry;
     compiled.set(number, factory);
   }
   return factory;
@@ -81,8 +87,8 @@ export function compileJavaScript(module: Module): CompiledModule {
  * are slower than plain functions.
  */
 export function compilePausing(module: Module): PausingModule {
-  const make = functionOf(['semantics', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, true));
-  return (arrays, uniforms, pause) => make(semantics, arrays, uniforms, pause);
+  const make = functionOf(['scope', 'arrays', 'uniforms', 'pause'], emitJavaScript(module, true));
+  return (arrays, uniforms, pause) => make(scope, arrays, uniforms, pause);
 }
 
 /** Throws if the platform forbids `new Function`, which compiles functions from text. */
@@ -109,7 +115,7 @@ function functionOf(parameters: readonly string[], body: string): (...args: unkn
 }
 
 /**
- * Returns JavaScript source: the body of a function `(semantics, arrays, uniforms)` that returns the module's entry. If
+ * Returns JavaScript source: the body of a function `(scope, arrays, uniforms)` that returns the module's entry. If
  * `pausing`, the function takes `pause` as a fourth parameter.
  */
 function emitJavaScript(module: Module, pausing = false): string {
@@ -117,7 +123,7 @@ function emitJavaScript(module: Module, pausing = false): string {
   const uniforms = [...module.uniforms.keys()];
   return [
     '"use strict";',
-    `const { ${Object.keys(semantics).join(', ')} } = semantics;`,
+    `const { ${Object.keys(scope).join(', ')} } = scope;`,
     ...arrays.map((name, i) => `const a${i} = arrays.get(${JSON.stringify(name)});`),
     ...uniforms.map((name, i) => `const u${i} = uniforms.get(${JSON.stringify(name)});`),
     ...module.functions.map((fn) => emitFunction(fn, module, arrays, uniforms, pausing)),
@@ -182,7 +188,43 @@ function literal(value: PlainValue): string {
   return Object.is(value, -0) ? '(-0)' : `(${value})`;
 }
 
-const comparisons: Record<Comparison, string> = { eq: '===', ne: '!==', lt: '<', le: '<=', gt: '>', ge: '>=' };
+/**
+ * JavaScript's operators and functions for the operations on a type. The other operations are calls of what they compute
+ * by `operations.ts`.
+ */
+const common = { eq: '===', ne: '!==', lt: '<', le: '<=', gt: '>', ge: '>=', add: '+', sub: '-', neg: '-' };
+const ofIntegers = {
+  ...{ and: '&', or: '|', xor: '^', not: '~', shl: '<<', shr: '>>', mul: 'Math.imul', clz: 'Math.clz32' },
+  ...{ min: 'Math.min', max: 'Math.max', abs: 'Math.abs' },
+};
+const forms: { readonly [T in ScalarType]: { readonly [N in OperationOn<T>]?: string } } = {
+  u32: { ...common, ...ofIntegers, shr: '>>>' },
+  i32: { ...common, ...ofIntegers },
+  f32: {
+    ...{ ...common, mul: '*', div: '/', sqrt: 'Math.sqrt' },
+    ...{ abs: 'Math.abs', floor: 'Math.floor', ceil: 'Math.ceil', trunc: 'Math.trunc' },
+  },
+  bool: { eq: '===', ne: '!==', and: '&&', or: '||', xor: '!==', not: '!' },
+};
+
+/** Operations on f32 whose result is an f32 without rounding. */
+const EXACT: ReadonlySet<OperationName> = new Set(['neg', 'abs', 'min', 'max', 'floor', 'ceil', 'trunc', 'round']);
+
+/** The name of the function that computes an operation on a type, in emitted code. */
+const callee = (name: OperationName, type: ScalarType): string => `${name}_${type}`;
+
+/** The functions that emitted code calls. */
+const scope: { readonly [name: string]: unknown } = {
+  ...semantics,
+  ...Object.fromEntries(
+    operationNames.flatMap((name) => {
+      const { on, signature } = factsOf(name);
+      const types =
+        signature === 'select' || signature === 'conversion' ? [] : on.filter((type) => !(name in forms[type]));
+      return types.map((type) => [callee(name, type), computeOf(name as OperationOn<typeof type>, type)]);
+    }),
+  ),
+};
 
 function emitOperation({ name, operands }: Operation, to: ScalarType, args: readonly string[]): string {
   const from = operands[0]!.type;
@@ -191,10 +233,11 @@ function emitOperation({ name, operands }: Operation, to: ScalarType, args: read
   if ((name === 'convert' || name === 'bits') && from === to) return a!;
   if (name === 'convert') return emitConversion(from, to, a!);
   if (name === 'bits') return emitBits(from, to, a!);
-  if (isComparison(name)) return `(${a} ${comparisons[name]} ${b})`;
-  if (from === 'bool') return emitLogic(name as Computing<'bool'>, a!, b!);
-  if (from === 'f32') return emitF32(name as Computing<'f32'>, a!, b!);
-  return emitInteger(name as Computing<'u32' | 'i32'>, from, a!, b!);
+  const form = (forms[from] as { readonly [name: string]: string })[name] ?? callee(name, from);
+  const isFunction = /^\w/.test(form);
+  const result = isFunction ? `${form}(${args.join(', ')})` : b === undefined ? `(${form}${a})` : `(${a} ${form} ${b})`;
+  if (to === 'u32' || to === 'i32') return wrap(to, result);
+  return to === 'f32' && !EXACT.has(name) ? `toF32(${result})` : result;
 }
 
 function emitConversion(from: ScalarType, to: ScalarType, a: string): string {
@@ -209,98 +252,6 @@ function emitBits(from: ScalarType, to: ScalarType, a: string): string {
   return to === 'f32' ? `f32OfBits(${a} >>> 0)` : wrap(to, a);
 }
 
-/** The names of the operations on a type, without comparisons. */
-type Computing<T extends ScalarType> = Exclude<OperationOn<T>, Comparison>;
-
-function isComparison(name: OperationName): name is Comparison {
-  return OPERATIONS[name].signature === 'comparison';
-}
-
-function emitLogic(name: Computing<'bool'>, a: string, b: string): string {
-  switch (name) {
-    case 'not':
-      return `!${a}`;
-    case 'and':
-      return `(${a} && ${b})`;
-    case 'or':
-      return `(${a} || ${b})`;
-    case 'xor':
-      return `(${a} !== ${b})`;
-  }
-}
-
-function emitF32(name: Computing<'f32'>, a: string, b: string): string {
-  switch (name) {
-    case 'add':
-      return `toF32(${a} + ${b})`;
-    case 'sub':
-      return `toF32(${a} - ${b})`;
-    case 'mul':
-      return `toF32(${a} * ${b})`;
-    case 'div':
-      return `toF32(${a} / ${b})`;
-    case 'min':
-      return `fmin(${a}, ${b})`;
-    case 'max':
-      return `fmax(${a}, ${b})`;
-    case 'neg':
-      return `(-${a})`;
-    case 'sqrt':
-      return `toF32(Math.sqrt(${a}))`;
-    case 'abs':
-    case 'floor':
-    case 'ceil':
-    case 'trunc':
-      return `Math.${name}(${a})`;
-    case 'round':
-      return `roundEven(${a})`;
-  }
-}
-
-function emitInteger(name: Computing<'u32' | 'i32'>, type: ScalarType, a: string, b: string): string {
-  const unsigned = type === 'u32';
-  switch (name) {
-    case 'add':
-      return wrap(type, `${a} + ${b}`);
-    case 'sub':
-      return wrap(type, `${a} - ${b}`);
-    case 'mul':
-      return wrap(type, `Math.imul(${a}, ${b})`);
-    case 'div':
-      return `${unsigned ? 'udiv' : 'idiv'}(${a}, ${b})`;
-    case 'rem':
-      return `${unsigned ? 'urem' : 'irem'}(${a}, ${b})`;
-    case 'min':
-    case 'max':
-      return `Math.${name}(${a}, ${b})`;
-    case 'shr':
-      return unsigned ? `(${a} >>> ${b})` : `(${a} >> ${b})`;
-    case 'neg':
-      return wrap(type, `-${a}`);
-    case 'not':
-      return wrap(type, `~${a}`);
-    case 'abs':
-      return unsigned ? a : wrap(type, `Math.abs(${a})`);
-    case 'clz':
-      return `Math.clz32(${a})`;
-    case 'ctz':
-    case 'popcount':
-      return `${name}(${a})`;
-    case 'mulhi':
-      return `mulhi(${a}, ${b})`;
-    case 'reverseBits':
-      return wrap(type, `reverseBits(${a})`);
-    case 'and':
-      return wrap(type, `${a} & ${b}`);
-    case 'or':
-      return wrap(type, `${a} | ${b}`);
-    case 'xor':
-      return wrap(type, `${a} ^ ${b}`);
-    case 'shl':
-      return wrap(type, `${a} << ${b}`);
-  }
-}
-
 function wrap(type: ScalarType, expression: string): string {
-  return type === 'u32' ? `((${expression}) >>> 0)` : `((${expression}) | 0)`;
+  return type === 'u32' ? `(${expression} >>> 0)` : `(${expression} | 0)`;
 }

@@ -1,5 +1,5 @@
 import type { Boundary, RelaxCommand } from '../../primitives/contract/backend.ts';
-import { wordOfValue } from '../../primitives/ir/semantics.ts';
+import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import type { PlainValue } from './emit-javascript.ts';
 import type { HostMemory } from './memory.ts';
 import { bind, combinerOf, type State } from './programs.ts';

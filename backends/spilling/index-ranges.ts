@@ -1,5 +1,6 @@
 import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/ir/ir.ts';
+import { factsOf, type OperationName } from '../../primitives/ir/operations.ts';
 import { variablesSet } from '../../primitives/ir/visit.ts';
 
 /**
@@ -115,8 +116,14 @@ function evaluate(fn: IrFunction, args: readonly IndexInterval[], scope: Scope):
   return results!;
 }
 
-function operation(name: string, operands: readonly Operand[], [a, b, c]: readonly IndexInterval[]): IndexInterval {
+function operation(
+  name: OperationName,
+  operands: readonly Operand[],
+  [a, b, c]: readonly IndexInterval[],
+): IndexInterval {
   const type = operands[0]!.type;
+  const { bounds } = factsOf(name);
+  if (bounds !== undefined) return { lo: bounds[0], hi: bounds[1] };
   if (name === 'select') return either(a!, b!);
   if (type === 'bool') return name === 'convert' ? { lo: 0, hi: 1 } : ANY;
   if (type === 'f32' || c !== undefined) return ANY;
@@ -135,10 +142,6 @@ function operation(name: string, operands: readonly Operand[], [a, b, c]: readon
       return a!;
     case 'convert':
       return operands[0]!.type === 'u32' || operands[0]!.type === 'i32' ? a! : ANY;
-    case 'clz':
-    case 'ctz':
-    case 'popcount':
-      return { lo: 0, hi: 32 };
     default:
       return [a!, b ?? a!].every(({ lo, hi }) => lo >= 0 && hi < MAX_COUNT[type]) ? unsigned(name, a!, b) : ANY;
   }

@@ -1,7 +1,8 @@
 import type { ArrayBinding, Extent, Program, Store } from '../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
+import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import { entryOf, type Module, type ScalarType, type Statement } from '../../primitives/ir/ir.ts';
-import { f32OfBits, wordOfValue } from '../../primitives/ir/semantics.ts';
+import { f32OfBits } from '../../primitives/ir/semantics.ts';
 import { worstCase } from '../analyses/worst-case.ts';
 import { combinations } from '../common/atomic-combinations.ts';
 import { type ArrayReader, compileJavaScript, compilePausing, type PlainValue } from '../reference/emit-javascript.ts';

@@ -1,5 +1,6 @@
 import { type ErrorPlace, FunctorError } from '../errors.ts';
 import { describeGiven, isPromise, shortenedWords, withArticle } from '../given.ts';
+import { evaluate } from '../ir/evaluate.ts';
 import {
   entryOf,
   functionNumber,
@@ -16,9 +17,9 @@ import {
   type Statement,
 } from '../ir/ir.ts';
 import { createVariants, memoized } from '../ir/memo.ts';
-import { OPERATIONS, typeOf } from '../ir/operations.ts';
+import { factsOf, typeOf } from '../ir/operations.ts';
 import { withBlocks, withOperands } from '../ir/rewrite.ts';
-import { evaluate, toF32, toI32, toU32 } from '../ir/semantics.ts';
+import { toF32, toI32, toU32 } from '../ir/semantics.ts';
 import { terminates, visitStatements } from '../ir/visit.ts';
 import { callerPlace, placeIn } from './place.ts';
 
@@ -315,7 +316,7 @@ export function operate(name: OperationName, operands: readonly Operand[], to?: 
   }
   const local = newLocal(type);
   append({ kind: 'let', local, operation: { name, operands } });
-  if (OPERATIONS[name].signature === 'comparison') {
+  if (factsOf(name).signature === 'comparison') {
     const { unusedConditions, locate } = recorder();
     unusedConditions.set(local.id, locate ? callerPlace() : undefined);
   }

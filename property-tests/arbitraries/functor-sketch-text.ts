@@ -1,13 +1,17 @@
-import { OPERATIONS, type OperationName, type ScalarType } from '../../primitives/ir/operations.ts';
+import {
+  declarationOf,
+  factsOf,
+  type OperationName,
+  operationNames,
+  type ScalarType,
+  wgslOf,
+} from '../../primitives/ir/operations.ts';
 import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
 
-/** Computes the high word of a product from 16-bit halves, because WGSL has no operation for the high word. */
-const mulhi = `fn mulhi(a: u32, b: u32) -> u32 {
-  let low = (a & 0xffffu) * (b & 0xffffu);
-  let one = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
-  let two = (a & 0xffffu) * (b >> 16u) + (one & 0xffffu);
-  return (a >> 16u) * (b >> 16u) + (one >> 16u) + (two >> 16u);
-}`;
+/** The functions that a text declares, because WGSL lacks an operation. */
+const declared: readonly string[] = operationNames
+  .filter((name) => wgslOf(name) === 'declared')
+  .flatMap((name) => factsOf(name).on.map((type) => declarationOf(name, type, `${name}_${type}`)));
 
 /**
  * Writes a sketch (a random program) as WGSL text. The last function is the entry and returns a struct with the fields
@@ -17,7 +21,7 @@ export function textOfSketch(sketch: Sketch): string {
   return [
     ...sketch.arrays.map(({ name, type }) => `var<storage> ${name}: array<${type}>;`),
     ...sketch.uniforms.map(({ name, type }) => `var<uniform> ${name}: ${type};`),
-    mulhi,
+    ...declared,
     ...sketch.functions.map(writeFunction),
   ].join('\n');
 }
@@ -118,7 +122,7 @@ function writeOperation(name: OperationName, type: ScalarType, operands: readonl
   if (name === 'bits') return `bitcast<${type}>(${args[0]})`;
   if (name === 'not') return `(${from === 'bool' ? '!' : '~'}${args[0]})`;
   if (name === 'neg') return from === 'u32' ? `(0u - ${args[0]})` : `(-${args[0]})`;
-  const { wgsl = name }: { readonly wgsl: string | undefined } = OPERATIONS[name];
-  const operator = from === 'bool' ? (logical[name] ?? wgsl) : wgsl;
-  return /^\w/.test(operator) ? `${operator}(${args.join(', ')})` : `(${args[0]} ${operator} ${args[1]})`;
+  if (wgslOf(name) === 'declared') return `${name}_${from}(${args.join(', ')})`;
+  const wgsl = (from === 'bool' ? logical[name] : undefined) ?? factsOf(name).wgsl;
+  return wgslOf(name) === 'function' ? `${wgsl}(${args.join(', ')})` : `(${args[0]} ${wgsl} ${args[1]})`;
 }

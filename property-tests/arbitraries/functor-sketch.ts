@@ -1,4 +1,4 @@
-import { OPERATIONS, type OperationName, operationNames, type ScalarType } from '../../primitives/ir/operations.ts';
+import { factsOf, type OperationName, operationNames, type ScalarType } from '../../primitives/ir/operations.ts';
 import { toF32 } from '../../primitives/ir/semantics.ts';
 
 /**
@@ -111,10 +111,7 @@ interface Production {
 
 /** The operations with a given signature that accept a type. */
 function operationsOn(type: ScalarType, signature: string): OperationName[] {
-  return operationNames.filter((name) => {
-    const { on, signature: own }: { on: readonly ScalarType[]; signature: string } = OPERATIONS[name];
-    return own === signature && on.includes(type);
-  });
+  return operationNames.filter((name) => factsOf(name).signature === signature && factsOf(name).on.includes(type));
 }
 
 /**

@@ -1,7 +1,8 @@
 import type { Backend } from '../../primitives/contract/backend.ts';
+import { evaluate } from '../../primitives/ir/evaluate.ts';
 import type { Local, Module, OperationName, ScalarType, Statement } from '../../primitives/ir/ir.ts';
 import { operationNames, typeOf } from '../../primitives/ir/operations.ts';
-import { bitsOfF32, evaluate, f32OfBits } from '../../primitives/ir/semantics.ts';
+import { bitsOfF32, f32OfBits } from '../../primitives/ir/semantics.ts';
 import { bind, randomWords } from './workers-programs.ts';
 
 const scalars: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../primitives/errors.ts';
 import { type Parameters, splitParameters } from '../../primitives/functors/functor.ts';
 import { assemble, flatten, leafTypes, type PlainOf, type Shape, type Tree } from '../../primitives/functors/shapes.ts';
+import { evaluate } from '../../primitives/ir/evaluate.ts';
 import {
   entryOf,
   type IrFunction,
@@ -12,7 +13,6 @@ import {
   type ScalarType,
   type Statement,
 } from '../../primitives/ir/ir.ts';
-import { evaluate } from '../../primitives/ir/semantics.ts';
 
 /**
  * A value that the interpreter in this file has computed. The interpreter executes the statements of the functor IR one

@@ -1,3 +1,4 @@
+import { evaluate } from '../../../primitives/ir/evaluate.ts';
 import type {
   Literal,
   Local,
@@ -7,7 +8,7 @@ import type {
   ScalarType,
   Statement,
 } from '../../../primitives/ir/ir.ts';
-import { evaluate, f32OfBits, SMALLEST_NORMAL_F32 } from '../../../primitives/ir/semantics.ts';
+import { f32OfBits, SMALLEST_NORMAL_F32 } from '../../../primitives/ir/semantics.ts';
 import type { Arithmetic } from './arithmetic.ts';
 
 type Value = number | boolean;

@@ -1,5 +1,5 @@
 import type { Program } from '../../../primitives/contract/backend.ts';
-import { wordOfValue } from '../../../primitives/ir/semantics.ts';
+import { wordOfValue } from '../../../primitives/ir/evaluate.ts';
 import { createStructures, type Structures } from '../../../primitives/structures.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';

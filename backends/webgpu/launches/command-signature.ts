@@ -19,8 +19,8 @@ import type {
   WeightedHistogramCommand,
 } from '../../../primitives/contract/backend.ts';
 import { capacityOf } from '../../../primitives/contract/backend.ts';
+import { wordOfValue } from '../../../primitives/ir/evaluate.ts';
 import { entryOf, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
-import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import { NumberList } from '../../../primitives/structures.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 

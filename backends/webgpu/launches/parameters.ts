@@ -1,7 +1,7 @@
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import { capacityOf, type Length } from '../../../primitives/contract/backend.ts';
+import { wordOfValue } from '../../../primitives/ir/evaluate.ts';
 import type { ScalarType } from '../../../primitives/ir/ir.ts';
-import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 import { TracedUniform, type UniformWord } from './traced-uniform.ts';
 

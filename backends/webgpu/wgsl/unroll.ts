@@ -1,5 +1,5 @@
+import { evaluate } from '../../../primitives/ir/evaluate.ts';
 import { entryOf, type Literal, type Module, type OperationName, type ScalarType } from '../../../primitives/ir/ir.ts';
-import { evaluate } from '../../../primitives/ir/semantics.ts';
 import { Graph, type Node, type Rules, type Slots, straightLine } from '../../analyses/straight-line.ts';
 import { isStraight, moduleOfNodes, neededFor, type SlotNames } from './graph-module.ts';
 

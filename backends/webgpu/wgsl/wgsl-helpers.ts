@@ -1,8 +1,12 @@
+import { declarationOf, type OperationName, type ScalarType } from '../../../primitives/ir/operations.ts';
 import { OPAQUE_ZERO } from '../launches/parameters.ts';
+
+/** An operation on a type whose function a shader has to declare. */
+type DeclaredOperation = `${OperationName}_${ScalarType}`;
 
 /** Name of a WGSL helper function. */
 export type Helper =
-  | 'mulhi'
+  | DeclaredOperation
   | 'hide'
   | 'mul'
   | 'scale'
@@ -32,15 +36,7 @@ export type Helper =
  * Helpers have no branches, and use `&` where `&&` would be a branch. Some compilers take time exponential in the
  * number of branches in a loop.
  */
-const helpers: Readonly<Record<Helper, string>> = {
-  // The high word of a product, from products of 16-bit halves. The product of two halves still fits in 32 bits after
-  // two halves are added to it.
-  mulhi: `fn q_mulhi(a: u32, b: u32) -> u32 {
-  let a0 = a & 0xffffu; let a1 = a >> 16u; let b0 = b & 0xffffu; let b1 = b >> 16u;
-  let t = a1 * b0 + ((a0 * b0) >> 16u);
-  let u = a0 * b1 + (t & 0xffffu);
-  return a1 * b1 + (t >> 16u) + (u >> 16u);
-}`,
+const helpers: Readonly<Record<Exclude<Helper, DeclaredOperation>, string>> = {
   // Hides x from the compiler, which knows neither alternative of the `select`. If one alternative were a constant, the
   // compiler could remove the `select` when it knows that x equals this constant. (Bit operations with the opaque zero
   // do not hide enough: some compilers still fuse products.)
@@ -186,5 +182,12 @@ export function helperDeclarations(used: ReadonlySet<Helper>): string {
     all.add(helper);
   };
   for (const helper of used) add(helper);
-  return [...all].map((helper) => helpers[helper]).join('\n');
+  return [...all]
+    .map((helper) => (helper in helpers ? helpers[helper as keyof typeof helpers] : declared(helper)))
+    .join('\n');
+}
+
+function declared(helper: Helper): string {
+  const [name, type] = helper.split('_') as [OperationName, ScalarType];
+  return declarationOf(name, type, `q_${helper}`);
 }

@@ -1,6 +1,7 @@
+import { evaluate } from '../../../primitives/ir/evaluate.ts';
 import type { Literal, Local, Operand, Operation, OperationName, ScalarType } from '../../../primitives/ir/ir.ts';
-import { OPERATIONS, type OperationOn } from '../../../primitives/ir/operations.ts';
-import { bitsOfF32, evaluate, f32OfBits, SMALLEST_NORMAL_F32 } from '../../../primitives/ir/semantics.ts';
+import { factsOf, type OperationOn, wgslOf } from '../../../primitives/ir/operations.ts';
+import { bitsOfF32, f32OfBits, SMALLEST_NORMAL_F32 } from '../../../primitives/ir/semantics.ts';
 import { type Arithmetic, plainArithmetic } from '../device/arithmetic.ts';
 import { OPAQUE_ZERO } from '../launches/parameters.ts';
 import { type F32Fact, type F32Facts, isExactScaling, mayUnderflow } from './f32-facts.ts';
@@ -33,10 +34,10 @@ export function emitOperation({ name, operands }: Operation, local: Local, conte
   if (name === 'select') return `select(${a}, ${b}, ${c})`;
   if (name === 'convert') return hideConstant(to, emitConversion(operands[0]!, to, a, context), context);
   if (name === 'bits') return from === to ? a : hideConstant(to, `bitcast<${to}>(${a})`, context);
-  if (from === 'bool') return emitLogic(name as OperationOn<'bool'>, a, b);
+  if (from === 'bool') return emitLogic(name as OperationOn<'bool'>, a, b, context);
   return from === 'f32'
-    ? emitF32(name as OperationOn<'f32'>, a, b, operands, local, context)
-    : emitInteger(name as OperationOn<'u32' | 'i32'>, from, operands[1], a, b, context);
+    ? emitF32(name as OperationOn<'f32'>, args, operands, local, context)
+    : emitInteger(name as OperationOn<'u32' | 'i32'>, from, operands[1], args, context);
 }
 
 /** WGSL expression of an operand. */
@@ -110,87 +111,63 @@ function oneOf(type: ScalarType): string {
   return { u32: '1u', i32: '1i', f32: '1f', bool: 'true' }[type];
 }
 
-function emitLogic(name: OperationOn<'bool'>, a: string, b: string): string {
-  switch (name) {
-    case 'not':
-      return `!${a}`;
-    case 'xor':
-      return `(${a} != ${b})`;
-    case 'and':
-    case 'or':
-    case 'eq':
-    case 'ne':
-      return infix(name, a, b);
-  }
+function emitLogic(name: OperationOn<'bool'>, a: string, b: string, context: OperationContext): string {
+  if (name === 'not') return `!${a}`;
+  return name === 'xor' ? `(${a} != ${b})` : written(name, 'bool', [a, b], context);
 }
 
-function infix(name: OperationName, a: string, b: string): string {
-  return `(${a} ${OPERATIONS[name].wgsl} ${b})`;
+/** An operation as the table of operations writes it. */
+function written(name: OperationName, type: ScalarType, args: readonly string[], context: OperationContext): string {
+  const { wgsl } = factsOf(name);
+  switch (wgslOf(name)) {
+    case 'operator':
+      return args.length === 1 ? `(${wgsl}${args[0]})` : `(${args.join(` ${wgsl} `)})`;
+    case 'function':
+      return `${wgsl}(${args.join(', ')})`;
+    default:
+      return `${context.helper(`${name}_${type}`)}(${args.join(', ')})`;
+  }
 }
 
 function emitInteger(
   name: OperationOn<'u32' | 'i32'>,
   type: 'u32' | 'i32',
   second: Operand | undefined,
-  a: string,
-  b: string,
+  args: readonly string[],
   context: OperationContext,
 ): string {
+  const [a, b] = args as [string, string];
   switch (name) {
     case 'shl':
     case 'shr': {
       const count = second!.kind === 'literal' ? `${(second!.value as number) & 31}u` : `(${b} & 31u)`;
-      return infix(name, a, count);
+      return written(name, type, [a, count], context);
     }
     case 'div':
     case 'rem':
       // WGSL and this library define division by zero, and −2³¹ / −1, in the same way. However, WGSL rejects a constant
       // zero as divisor.
       if (second!.kind === 'literal' && second!.value === 0) return name === 'div' ? a : zeroOf(type);
-      return infix(name, a, b);
+      break;
     case 'neg':
       return `(${zeroOf(type)} - ${a})`;
-    case 'not':
-      return `(~${a})`;
     case 'abs':
-      return type === 'u32' ? a : `abs(${a})`;
-    case 'mulhi':
-      return `${context.helper('mulhi')}(${a}, ${b})`;
-    case 'min':
-    case 'max':
-      return `${name}(${a}, ${b})`;
-    case 'clz':
-    case 'ctz':
-    case 'popcount':
-    case 'reverseBits':
-      return `${OPERATIONS[name].wgsl}(${a})`;
-    case 'add':
-    case 'sub':
-    case 'mul':
-    case 'and':
-    case 'or':
-    case 'xor':
-    case 'eq':
-    case 'ne':
-    case 'lt':
-    case 'le':
-    case 'gt':
-    case 'ge':
-      return infix(name, a, b);
+      if (type === 'u32') return a;
   }
+  return written(name, type, args, context);
 }
 
 function emitF32(
   name: OperationOn<'f32'>,
-  a: string,
-  b: string,
+  args: readonly string[],
   operands: readonly Operand[],
   local: Local,
   context: OperationContext,
 ): string {
   const { sum, quotient, root, comparison } = arithmeticOf(context);
   const { facts } = context;
-  const plain = infix(name, a, b);
+  const [a, b] = args as [string, string];
+  const plain = written(name, 'f32', args, context);
   const hidden = (): string => `${context.helper('hide')}${plain}`;
   switch (name) {
     case 'add':
@@ -201,12 +178,12 @@ function emitF32(
       return emitProduct(a, b, operands, local, context);
     case 'div':
       if (quotient === 'corrected') return `${context.helper('div')}(${a}, ${b})`;
-      return quotient === 'plain' ? plain : `${context.helper('hide')}${plain}`;
+      return quotient === 'plain' ? plain : hidden();
     case 'sqrt':
-      return root === 'plain' ? `sqrt(${a})` : `${context.helper('sqrt')}(${a})`;
+      return root === 'plain' ? plain : `${context.helper('sqrt')}(${a})`;
     case 'min':
     case 'max':
-      if (arithmeticOf(context).extremum === 'plain') return `${name}(${a}, ${b})`;
+      if (arithmeticOf(context).extremum === 'plain') return plain;
       return emitExtremum(name, a, b, operands, context);
     case 'neg':
     case 'abs':
@@ -215,8 +192,7 @@ function emitF32(
     case 'ceil':
     case 'trunc':
     case 'round':
-      if (facts.isUsedOnlyBy(local, conversion)) return `${name}(${a})`;
-      return `${context.helper('sign')}(${name}(${a}), ${a})`;
+      return facts.isUsedOnlyBy(local, conversion) ? plain : `${context.helper('sign')}(${plain}, ${a})`;
     case 'eq':
     case 'ne':
     case 'lt':

@@ -11,8 +11,8 @@ import {
 } from '../../../primitives/contract/backend.ts';
 import { ArgumentError } from '../../../primitives/errors.ts';
 import { accessPatterns } from '../../../primitives/ir/access-patterns.ts';
+import { wordOfValue } from '../../../primitives/ir/evaluate.ts';
 import { entryOf, type Module, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
-import { wordOfValue } from '../../../primitives/ir/semantics.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from '../wasm/emit-wasm.ts';
 import type { Code } from '../wasm/wasm-code.ts';
 import { I32, type ValueType } from '../wasm/wasm-encoder.ts';

@@ -1,8 +1,7 @@
-import type { ScalarType } from '../../../primitives/ir/ir.ts';
 import type { Floor, Node, OperationNode, ReadNode, SharedNode } from '../../analyses/straight-line.ts';
 import { type ArrayAccess, elementAt, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import { f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
+import { f32Bound, lanesOf, loadLanes, splatOf, usesTwice, vectorOperation } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, I64, op, V128 } from './wasm-encoder.ts';
 import {
@@ -427,12 +426,6 @@ function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] |
     if (!Number.isNaN(number) && !(name === 'max' && Object.is(number, -0))) return [value, number];
   }
   return [];
-}
-
-/** Whether the code of an operation may use an operand more than once, so that each operand should be in a local. */
-function usesTwice(name: OperationNode['name'], from: ScalarType): boolean {
-  if (name === 'min' || name === 'max') return from === 'f32';
-  return name === 'clz' || name === 'ctz' || name === 'shl' || name === 'shr' || name === 'mulhi';
 }
 
 /** An i64 clamped to the range of u32, as an i32. */

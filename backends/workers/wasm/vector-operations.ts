@@ -1,26 +1,13 @@
 import type { Storage } from '../../../primitives/contract/backend.ts';
-import type { OperationName, OperationOn, ScalarType } from '../../../primitives/ir/operations.ts';
+import { factsOf, type OperationName, type OperationOn, type ScalarType } from '../../../primitives/ir/operations.ts';
 import { REVERSALS } from '../../../primitives/ir/semantics.ts';
 import { widthOf } from './emit-wasm.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { simd, V128 } from './wasm-encoder.ts';
-import { type Int32, loadingVector, type Scalar, Vector, v128, vector } from './wasm-expressions.ts';
+import { Float32, type Int32, i32, loadingVector, type Scalar, Vector, v128, vector } from './wasm-expressions.ts';
 
-/**
- * The opcode of the SIMD instruction for each operation on a type. The operations in `Composed` have no entry, because
- * they take several instructions.
- */
-type Instructions<T extends ScalarType, Composed extends OperationOn<T>> = Record<
-  Exclude<OperationOn<T>, Composed>,
-  number
->;
-
-/** Operations without a SIMD instruction. Scalar code computes them lane by lane. */
-type LaneByLane = 'div' | 'rem' | 'clz' | 'ctz';
-type ComposedInteger = LaneByLane | 'shl' | 'shr' | 'popcount' | 'reverseBits';
-
-const integerInstructions = {
+const onIntegers = {
   add: simd.i32x4Add,
   sub: simd.i32x4Sub,
   mul: simd.i32x4Mul,
@@ -32,51 +19,53 @@ const integerInstructions = {
   eq: simd.i32x4Eq,
   ne: simd.i32x4Ne,
 };
-const unsignedInstructions: Instructions<'u32', ComposedInteger | 'abs' | 'mulhi'> = {
-  ...integerInstructions,
-  min: simd.i32x4MinU,
-  max: simd.i32x4MaxU,
-  lt: simd.i32x4LtU,
-  le: simd.i32x4LeU,
-  gt: simd.i32x4GtU,
-  ge: simd.i32x4GeU,
+
+/** The opcode of the SIMD instruction for an operation on a type, if there is one. */
+const instructions: { readonly [T in ScalarType]: { readonly [N in OperationOn<T>]?: number } } = {
+  u32: {
+    ...onIntegers,
+    min: simd.i32x4MinU,
+    max: simd.i32x4MaxU,
+    lt: simd.i32x4LtU,
+    le: simd.i32x4LeU,
+    gt: simd.i32x4GtU,
+    ge: simd.i32x4GeU,
+  },
+  i32: {
+    ...onIntegers,
+    min: simd.i32x4MinS,
+    max: simd.i32x4MaxS,
+    lt: simd.i32x4LtS,
+    le: simd.i32x4LeS,
+    gt: simd.i32x4GtS,
+    ge: simd.i32x4GeS,
+    abs: simd.i32x4Abs,
+  },
+  f32: {
+    add: simd.f32x4Add,
+    sub: simd.f32x4Sub,
+    mul: simd.f32x4Mul,
+    div: simd.f32x4Div,
+    eq: simd.f32x4Eq,
+    ne: simd.f32x4Ne,
+    lt: simd.f32x4Lt,
+    le: simd.f32x4Le,
+    gt: simd.f32x4Gt,
+    ge: simd.f32x4Ge,
+    neg: simd.f32x4Neg,
+    abs: simd.f32x4Abs,
+    floor: simd.f32x4Floor,
+    ceil: simd.f32x4Ceil,
+    trunc: simd.f32x4Trunc,
+    round: simd.f32x4Nearest,
+    sqrt: simd.f32x4Sqrt,
+  },
+  bool: { and: simd.and, or: simd.or, xor: simd.xor, not: simd.not, ne: simd.xor },
 };
-const signedInstructions: Instructions<'i32', ComposedInteger> = {
-  ...integerInstructions,
-  min: simd.i32x4MinS,
-  max: simd.i32x4MaxS,
-  lt: simd.i32x4LtS,
-  le: simd.i32x4LeS,
-  gt: simd.i32x4GtS,
-  ge: simd.i32x4GeS,
-  abs: simd.i32x4Abs,
-};
-const f32Instructions: Instructions<'f32', 'min' | 'max'> = {
-  add: simd.f32x4Add,
-  sub: simd.f32x4Sub,
-  mul: simd.f32x4Mul,
-  div: simd.f32x4Div,
-  eq: simd.f32x4Eq,
-  ne: simd.f32x4Ne,
-  lt: simd.f32x4Lt,
-  le: simd.f32x4Le,
-  gt: simd.f32x4Gt,
-  ge: simd.f32x4Ge,
-  neg: simd.f32x4Neg,
-  abs: simd.f32x4Abs,
-  floor: simd.f32x4Floor,
-  ceil: simd.f32x4Ceil,
-  trunc: simd.f32x4Trunc,
-  round: simd.f32x4Nearest,
-  sqrt: simd.f32x4Sqrt,
-};
-const boolInstructions: Instructions<'bool', 'eq'> = {
-  and: simd.and,
-  or: simd.or,
-  xor: simd.xor,
-  not: simd.not,
-  ne: simd.xor,
-};
+
+function instructionOf(name: OperationName, type: ScalarType): number | undefined {
+  return (instructions[type] as { readonly [name: string]: number })[name];
+}
 
 const ZEROS = v128([0, 0, 0, 0]);
 
@@ -96,27 +85,40 @@ export function vectorOperation(
   if (name === 'select') return b.bitselect(a, condition);
   if (name === 'convert') return converted(from, to, a);
   if (name === 'bits') return a;
-  if (from === 'bool') {
-    const on = name as OperationOn<'bool'>;
-    return on === 'eq' ? a.xor(b).not() : vector(boolInstructions[on], ...operands);
+  const instruction = instructionOf(name, from);
+  if (instruction !== undefined) return vector(instruction, ...operands);
+  switch (name) {
+    case 'eq':
+      // The type is bool. For the other types there is an instruction.
+      return a.xor(b).not();
+    case 'abs':
+      // The type is u32, so the number is its own absolute value.
+      return a;
+    case 'min':
+    case 'max':
+      return f32Extremum(name === 'min' ? simd.f32x4Min : simd.f32x4Max, a, b);
+    case 'shl':
+    case 'shr':
+      return count === undefined ? laneByLane(code, name, from, to, operands) : shifted(name, from, a, count);
+    case 'popcount':
+      return vector(simd.i32x4ExtAddPairwiseU, vector(simd.i16x8ExtAddPairwiseU, vector(simd.i8x16Popcnt, a)));
+    case 'mulhi':
+      return multipliedHigh(a, b);
+    case 'reverseBits':
+      return reversed(code, a);
+    default:
+      return laneByLane(code, name, from, to, operands);
   }
-  if (from === 'f32') {
-    const on = name as OperationOn<'f32'>;
-    if (on !== 'min' && on !== 'max') return vector(f32Instructions[on], ...operands);
-    return f32Extremum(on === 'min' ? simd.f32x4Min : simd.f32x4Max, a, b);
-  }
-  if (from === 'i32') {
-    const on = name as OperationOn<'i32'>;
-    if (isIn(signedInstructions, on)) return vector(signedInstructions[on], ...operands);
-    return integerOperation(code, on, from, operands, count);
-  }
-  const on = name as OperationOn<'u32'>;
-  if (isIn(unsignedInstructions, on)) return vector(unsignedInstructions[on], ...operands);
-  return integerOperation(code, on, from, operands, count);
 }
 
-function isIn<K extends string>(record: { readonly [name in K]: number }, name: string): name is K {
-  return name in record;
+/** Operations that have no instruction, but whose code takes each operand once. */
+const TAKES_ONCE: ReadonlySet<OperationName> = new Set(['eq', 'abs', 'popcount', 'reverseBits']);
+
+/** Whether the code of an operation may use an operand more than once, so that each operand should be in a local. */
+export function usesTwice(name: OperationName, from: ScalarType): boolean {
+  const { signature } = factsOf(name);
+  if (signature === 'select' || signature === 'conversion') return false;
+  return instructionOf(name, from) === undefined && !TAKES_ONCE.has(name);
 }
 
 function converted(from: ScalarType, to: ScalarType, a: Vector): Vector {
@@ -146,35 +148,6 @@ export function f32Bound(name: 'min' | 'max', value: Vector, bound: number): Vec
   return value.and(vector(simd.f32x4Le, value, lanes));
 }
 
-function integerOperation(
-  code: Code,
-  name: ComposedInteger | 'abs' | 'mulhi',
-  type: ScalarType,
-  operands: readonly Vector[],
-  count: Int32 | undefined,
-): Vector {
-  const [a, b] = operands as readonly [Vector, Vector];
-  switch (name) {
-    case 'shl':
-    case 'shr':
-      return count === undefined ? laneByLane(code, name, type, operands) : shifted(name, type, a, count);
-    case 'abs':
-      // The type is u32, so the number is its own absolute value. (For i32 there is an instruction.)
-      return a;
-    case 'popcount':
-      return vector(simd.i32x4ExtAddPairwiseU, vector(simd.i16x8ExtAddPairwiseU, vector(simd.i8x16Popcnt, a)));
-    case 'mulhi':
-      return multipliedHigh(a, b);
-    case 'reverseBits':
-      return reversed(code, a);
-    case 'div':
-    case 'rem':
-    case 'clz':
-    case 'ctz':
-      return laneByLane(code, name, type, operands);
-  }
-}
-
 /** Shifts all lanes by the same count, which is a scalar. */
 function shifted(name: 'shl' | 'shr', type: ScalarType, a: Vector, count: Int32): Vector {
   if (name === 'shl') return a.shl(count);
@@ -200,19 +173,24 @@ function multipliedHigh(a: Vector, b: Vector): Vector {
   return low.shuffle(high, [1, 3, 5, 7]);
 }
 
-/**
- * Computes an operation lane by lane with scalar code: a {@link LaneByLane} operation, or a shift with a different
- * count per lane.
- */
+/** Computes an operation without a SIMD instruction by scalar code, lane by lane. */
 function laneByLane(
   code: Code,
-  name: LaneByLane | 'shl' | 'shr',
-  type: ScalarType,
+  name: OperationName,
+  from: ScalarType,
+  to: ScalarType,
   operands: readonly Vector[],
 ): Vector {
+  const { signature } = factsOf(name);
   return [0, 1, 2, 3].reduce((all: Vector, lane) => {
-    const extracted = operands.map((operand) => operand.extract(lane));
-    return all.replace(lane, scalarOperation(code, name, type, type, extracted) as Int32);
+    const scalars = operands.map((operand, i) =>
+      extracted(signature === 'shift' && i === 1 ? 'u32' : from, operand, lane),
+    );
+    const result = scalarOperation(code, name, from, to, scalars);
+    return all.replace(
+      lane,
+      result instanceof Float32 ? result.reinterpret() : to === 'bool' ? i32(0).sub(result) : result,
+    );
   }, ZEROS);
 }
 

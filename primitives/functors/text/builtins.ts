@@ -1,5 +1,5 @@
 import type { OperationName, ScalarType } from '../../ir/ir.ts';
-import { OPERATIONS, operationNames, typeOf } from '../../ir/operations.ts';
+import { arityOf, factsOf, operationNames, typeOf, wgslOf } from '../../ir/operations.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
@@ -11,22 +11,16 @@ export interface Argument {
   readonly position: Position;
 }
 
-const unary: { readonly [name: string]: OperationName } = Object.fromEntries(
+/** The operations that are functions of WGSL, by their names there. */
+const operations: ReadonlyMap<string, OperationName> = new Map(
   operationNames.flatMap((name) => {
-    const { signature, wgsl } = OPERATIONS[name];
-    return signature === 'unary' && /^\w/.test(wgsl) ? [[wgsl, name]] : [];
+    const { signature, wgsl } = factsOf(name);
+    return wgslOf(name) === 'function' && signature !== 'conversion' ? [[wgsl, name]] : [];
   }),
 );
-const arities: { readonly [name: string]: number } = {
-  ...Object.fromEntries(Object.keys(unary).map((name) => [name, 1])),
-  min: 2,
-  max: 2,
-  clamp: 3,
-  select: 3,
-};
 
 /** Names of the built-in WGSL functions that functors support, except `bitcast` and `arrayLength`. */
-export const builtinNames: readonly string[] = Object.keys(arities);
+export const builtinNames: readonly string[] = [...operations.keys(), 'clamp'];
 
 /** Records a call of a built-in WGSL function and returns its result. */
 export function applyBuiltin(
@@ -35,15 +29,17 @@ export function applyBuiltin(
   name: string,
   args: readonly Argument[],
 ): TextValue {
-  requireCount(source, position, name, args, arities[name]!);
+  const operation = operations.get(name);
+  requireCount(source, position, name, args, operation === undefined ? 3 : arityOf(operation));
   if (name === 'select') return applySelect(source, args);
   const values = alike(source, args);
-  if (name === 'clamp') {
+  if (operation === undefined) {
     const raised = extreme(source, position, 'max', values[0]!, values[1]!);
     return extreme(source, position, 'min', raised, values[2]!);
   }
   if (name === 'min' || name === 'max') return extreme(source, position, name, values[0]!, values[1]!);
-  return applyOperation(source, position, name, unary[name]!, [concrete(source, position, values[0]!)]);
+  const operands = values.map((value) => concrete(source, position, value));
+  return applyOperation(source, position, name, operation, operands);
 }
 
 /** Records the conversion `T(x)` of a value to a scalar type. */

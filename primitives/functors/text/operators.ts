@@ -1,5 +1,5 @@
 import type { Operand, OperationName, ScalarType } from '../../ir/ir.ts';
-import { OPERATIONS, operationNames, typeOf } from '../../ir/operations.ts';
+import { arityOf, factsOf, operationNames, typeOf, wgslOf } from '../../ir/operations.ts';
 import { literal, operate, use } from '../recorder.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
@@ -7,10 +7,9 @@ import { type AbstractValue, isAbstract, isScalar, type ScalarValue, type TextVa
 
 const operations: { readonly [operator: string]: OperationName } = {
   ...Object.fromEntries(
-    operationNames.flatMap((name) => {
-      const { signature, wgsl } = OPERATIONS[name];
-      return ['binary', 'shift', 'comparison'].includes(signature) && wgsl !== undefined ? [[wgsl, name]] : [];
-    }),
+    operationNames.flatMap((name) =>
+      wgslOf(name) === 'operator' && arityOf(name) === 2 ? [[factsOf(name).wgsl, name]] : [],
+    ),
   ),
   '&&': 'and',
   '||': 'or',

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { WebGpuBackend } from '../../../backends/webgpu/backend.ts';
 import { guardedArithmetic } from '../../../backends/webgpu/device/arithmetic.ts';
+import { evaluate } from '../../../primitives/ir/evaluate.ts';
 import type { Module, OperationName, ScalarType, Statement } from '../../../primitives/ir/ir.ts';
 import { operationNames, typeOf } from '../../../primitives/ir/operations.ts';
-import { evaluate } from '../../../primitives/ir/semantics.ts';
 import { test } from '../../law-test.ts';
 import {
   bind,

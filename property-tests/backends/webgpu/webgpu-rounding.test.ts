@@ -4,8 +4,8 @@ import type { WebGpuBackend } from '../../../backends/webgpu/backend.ts';
 import { guardedArithmetic, plainArithmetic } from '../../../backends/webgpu/device/arithmetic.ts';
 import { emitModule } from '../../../backends/webgpu/wgsl/emit-wgsl.ts';
 import type { Helper } from '../../../backends/webgpu/wgsl/wgsl-helpers.ts';
+import { evaluate } from '../../../primitives/ir/evaluate.ts';
 import type { Local, Operand, OperationName, Statement } from '../../../primitives/ir/ir.ts';
-import { evaluate } from '../../../primitives/ir/semantics.ts';
 import { costlyCaseCount } from '../../cases.ts';
 import { runOnBackend } from '../../support/functor-on-backend.ts';
 import {

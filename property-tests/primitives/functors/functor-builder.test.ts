@@ -23,8 +23,8 @@ import {
   Var,
   While,
 } from '../../../primitives/functors/index.ts';
+import { evaluate } from '../../../primitives/ir/evaluate.ts';
 import { entryOf } from '../../../primitives/ir/ir.ts';
-import { evaluate } from '../../../primitives/ir/semantics.ts';
 import { monoid } from '../../../primitives/monoid.ts';
 import { reduce } from '../../../primitives/reduce.ts';
 import { sequence } from '../../../primitives/sequence.ts';
