@@ -101,9 +101,7 @@ export default {
   options: {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
-    // Columns refer to their context, and contexts create columns. This import cycle goes only through
-    // `context-type.ts`, so the imports of that file are not followed.
-    doNotFollow: { path: ['node_modules', '^primitives/context-type\\.ts$'] },
+    doNotFollow: { path: ['node_modules'] },
     exclude: { path: '^(dist|docs/site|\\.device)/' },
   },
 };

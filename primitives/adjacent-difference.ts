@@ -1,13 +1,13 @@
 import {
   columnsOf,
   commonLength,
-  contextOf,
   NUMBERS,
   requireType,
   type Table,
   viewColumn,
   withColumns,
 } from './columns/column.ts';
+import { contextOf } from './columns/current-context.ts';
 import { fuse } from './columns/program.ts';
 import { literal } from './functors/recorder.ts';
 import { select } from './functors/standard/choose.ts';

@@ -1,4 +1,5 @@
-import { Column, contextOf } from './columns/column.ts';
+import { Column } from './columns/column.ts';
+import { contextOf } from './columns/current-context.ts';
 import { Context } from './context.ts';
 import type { ScalarType } from './ir/ir.ts';
 import type { Kind } from './kinds.ts';

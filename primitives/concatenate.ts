@@ -1,19 +1,19 @@
 import { requireArray } from './arguments.ts';
 import {
   type Column,
+  type ColumnOwner,
   columnsAs,
   columnsOf,
   commonLength,
   type DeviceLength,
-  requireContext,
   shapeOf,
   type Table,
   withColumns,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inContext } from './context-option.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 
@@ -66,7 +66,7 @@ function otherColumns(table: number, difference: ErrorDetails): ArgumentError {
 }
 
 function putRows(
-  context: Context,
+  context: ColumnOwner,
   columns: readonly Column[],
   length: Length,
   start: Length,

@@ -1,6 +1,6 @@
 import { wrongArgument } from './arguments.ts';
-import { type Column, requireContext } from './columns/column.ts';
-import { runIn } from './columns/current-context.ts';
+import type { Column, ColumnOwner } from './columns/column.ts';
+import { requireContext, runIn } from './columns/current-context.ts';
 import { Context } from './context.ts';
 import { anything, type FieldKinds } from './kinds.ts';
 import { requireOptions } from './options.ts';
@@ -12,7 +12,7 @@ export interface ContextOption {
    * generators such as `sequence`, or maps of generators. By default, the context of the current scope. If some inputs
    * belong to a context, this option must name the same context.
    */
-  readonly context?: Context | undefined;
+  readonly context?: ColumnOwner | undefined;
 }
 
 const OPTIONS: FieldKinds<ContextOption> = { context: anything };

@@ -5,13 +5,14 @@ import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts'
 import { AutomaticColumns } from './columns/automatic-columns.ts';
 import {
   Column,
+  type ColumnOwner,
   type ColumnsOf,
   columnsOf,
   commonLength,
-  contextOf,
   type DeviceLength,
+  type HostTableOf,
   Memory,
-  mixedContexts,
+  type Recording,
   requireLength,
   sameLength,
   storageOf,
@@ -19,8 +20,8 @@ import {
   type View,
   withColumns,
 } from './columns/column.ts';
-import { currentContext, recordingFor } from './columns/current-context.ts';
-import { asHostArray, type ColumnTypeOf, encode, type HostArray, type HostTableOf } from './columns/host-array.ts';
+import { contextOf, currentContext, mixedContexts, recordingFor } from './columns/current-context.ts';
+import { asHostArray, type ColumnTypeOf, encode, type HostArray } from './columns/host-array.ts';
 import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
@@ -37,7 +38,6 @@ import { createMemoryScopes, type MemoryScopes } from './memory-scopes.ts';
 import type { PreparedArguments, PreparedInputs } from './prepared/inputs.ts';
 import { type Iterated, type IterateOptions, iterate } from './prepared/iterate.ts';
 import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
-import type { Recording } from './prepared/recording.ts';
 import { waits } from './prepared/recording-backend.ts';
 import {
   type BorrowOptions,
@@ -69,7 +69,7 @@ const MAX_STEPS = 64;
  * A backend with the columns that are stored on it. Most primitives run in the context of their columns. They return
  * immediately; only {@link Context.read}, {@link Context.count} and {@link Context.sync} wait for the device.
  */
-export class Context {
+export class Context implements ColumnOwner {
   readonly backend: Backend;
   /**
    * Columns in which the library automatically stores results of views, so that later commands can reuse the results.

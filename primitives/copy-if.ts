@@ -1,22 +1,20 @@
 import { requireFunctor } from './arguments.ts';
 import {
   Column,
+  type ColumnOwner,
   columnsOf,
   commonLength,
-  contextOf,
   type Memory,
-  requireContext,
   requireType,
   type Table,
   withColumns,
 } from './columns/column.ts';
+import { contextOf, requireContext } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inContext } from './context-option.ts';
-import type { Store } from './contract/backend.ts';
-import { capacityOf } from './contract/backend.ts';
+import { capacityOf, type Store } from './contract/backend.ts';
 import { type bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { mapRows, type RowFunctor } from './map.ts';
@@ -89,7 +87,7 @@ export function flagsOf(primitive: string, table: Table, predicate: Predicate): 
 
 /** The rows of a table, and the flags that select some of them. */
 interface Choice {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly length: Column['length'];
   /** The columns of the rows as 32-bit words, which are moved without any conversion. */
   readonly columns: readonly Column[];

@@ -1,19 +1,19 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
 import {
   Column,
+  type ColumnOwner,
   type ColumnsOf,
   columnsOf,
   commonLength,
-  requireContext,
   requireLength,
   shapeOf,
   type Table,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { divideLength } from './columns/length.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { alive, destination, extentOf, type Fusion, fuse, programOf, storedArray } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import type { CrossReduceCommand, Program, VectorLeaf } from './contract/backend.ts';
 import { crossReduceOn, runsOf } from './cross-reduce-by-rows.ts';
@@ -258,7 +258,7 @@ interface PlacedSide {
   readonly vectors: readonly VectorLeaf[];
 }
 
-function placeSide(context: Context, { name, tables, vectors }: CrossSide): PlacedSide {
+function placeSide(context: ColumnOwner, { name, tables, vectors }: CrossSide): PlacedSide {
   const leaves = Object.values(vectors).map(({ elements }) => storedWords(context, elements));
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
   const counts = Object.values(vectors).map(({ dimensions }, k) =>
@@ -292,7 +292,7 @@ function placeSide(context: Context, { name, tables, vectors }: CrossSide): Plac
  * sums. The elements of the vectors follow for `step`, and the values of both sides' columns for `value`.
  */
 function programsOf(
-  context: Context,
+  context: ColumnOwner,
   { start, step, value }: Contraction<Shape, Shape>,
   sides: readonly [CrossSide, CrossSide],
   captures: CaptureArguments,
@@ -334,7 +334,7 @@ function programsOf(
 /** Compiles a functor whose parameters are some of the names in `shapes` to code that takes values for all of them. */
 function pairProgram(
   part: 'step' | 'value',
-  context: Context,
+  context: ColumnOwner,
   functor: FunctorDescription,
   shapes: { readonly [name: string]: Shape },
   captures: CaptureArguments,
@@ -372,7 +372,7 @@ function doesNotFit(part: 'step' | 'value', functor: FunctorDescription, expecte
 }
 
 /** Makes a program that takes a row index and returns the side's values in that row, without its vectors. */
-function ownProgram(name: string, context: Context, { tables }: CrossSide, length: Column['length']): Program {
+function ownProgram(name: string, context: ColumnOwner, { tables }: CrossSide, length: Column['length']): Program {
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
   const types = columns.map(({ type }) => type);
   const fusion = fuse(name, [], types, (index, _, loader) => loader.load(columns, index));
@@ -381,7 +381,7 @@ function ownProgram(name: string, context: Context, { tables }: CrossSide, lengt
 
 /** Folds the results of all runs of a left row, from left to right, into one result for the row. */
 function foldRuns(
-  context: Context,
+  context: ColumnOwner,
   { module, types, identity }: CrossReduceCommand['monoid'],
   parts: readonly Column[],
   runs: number,

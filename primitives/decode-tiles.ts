@@ -1,9 +1,9 @@
 import { requireArguments, wrongArgument } from './arguments.ts';
-import { Column, commonLength, requireContext, requireType } from './columns/column.ts';
+import { Column, type ColumnOwner, commonLength, requireType } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { elementsPerWord } from './columns/host-array.ts';
 import { capacityOf, scaleLength } from './columns/length.ts';
 import { alive, extentOf, fuse, programOf, storedArray } from './columns/program.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import type { ArrayBinding } from './contract/backend.ts';
 import { decodeTilesOn } from './decode-tiles-by-walks.ts';
@@ -121,7 +121,7 @@ export function requireTile(call: string, columns: number, rows: number, multipl
 }
 
 /** The words as a stored array of their capacity, with 0 past the last one. */
-export function wordsBinding(context: Context, words: Column<'u32'>): ArrayBinding {
+export function wordsBinding(context: ColumnOwner, words: Column<'u32'>): ArrayBinding {
   const isKnown = typeof words.length === 'number';
   const all = isKnown ? storedWords(context, words) : context.materialize(gather(words, sequence(words.capacity)));
   const { memory, storage, offset } = storedArray(all);

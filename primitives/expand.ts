@@ -5,11 +5,11 @@ import {
   columnsOf,
   commonLength,
   type DeviceLength,
-  requireContext,
   requireLength,
   requireType,
   type Table,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';

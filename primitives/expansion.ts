@@ -1,5 +1,4 @@
-import type { Column, DeviceLength } from './columns/column.ts';
-import type { Context } from './context.ts';
+import type { Column, ColumnOwner, DeviceLength } from './columns/column.ts';
 import type { FunctorDescription } from './functors/functor.ts';
 import type { Shape } from './functors/shapes.ts';
 import type { CaptureArguments } from './ranked-rows.ts';
@@ -16,7 +15,7 @@ export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly res
  * of every row.
  */
 export interface Expansion<R extends Shape> {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly fields: Fields;
   readonly length: Column['length'];
   readonly counts: Column<'u32'>;

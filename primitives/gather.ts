@@ -2,12 +2,12 @@ import {
   type Column,
   columnsOf,
   commonLength,
-  contextOf,
   requireType,
   type Table,
   viewColumn,
   withColumns,
 } from './columns/column.ts';
+import { contextOf } from './columns/current-context.ts';
 import { fuse } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { U32 } from './functors/value.ts';

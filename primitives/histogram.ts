@@ -1,8 +1,8 @@
 import { requireNumber, wrongArgument } from './arguments.ts';
-import { type Column, NUMBERS, requireContext, requireType, viewColumn } from './columns/column.ts';
+import { type Column, type ColumnOwner, NUMBERS, requireType, viewColumn } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inContext, inContextOf, inNamedContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { fn, u32 } from './functors/functor.ts';
@@ -103,7 +103,7 @@ export function binOf(
 }
 
 /** As {@link binOf}, for edges that were checked. */
-function binsOf(values: Numbers, edges: Edges, context: Context): Column<'u32'> {
+function binsOf(values: Numbers, edges: Edges, context: ColumnOwner): Column<'u32'> {
   return context.scope(() => {
     const thresholds = context.column(thresholdsOf(values.type, edges));
     const reached = upperBound(thresholds, orderedNumbers(values));

@@ -6,8 +6,15 @@
  */
 
 export { adjacentDifference } from './adjacent-difference.ts';
-export { Column, type ColumnsOf, type DeviceLength, type Table } from './columns/column.ts';
-export type { HostArray, HostArrayOf, HostTableOf, StoredArrayOf } from './columns/host-array.ts';
+export {
+  Column,
+  type ColumnOwner,
+  type ColumnsOf,
+  type DeviceLength,
+  type HostTableOf,
+  type Table,
+} from './columns/column.ts';
+export type { HostArray, HostArrayOf, StoredArrayOf } from './columns/host-array.ts';
 export type { ViewReport } from './columns/view-reports.ts';
 export type { Command } from './command.ts';
 export { concatenate } from './concatenate.ts';

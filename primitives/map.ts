@@ -1,22 +1,27 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
 import {
   Column,
+  type ColumnOwner,
   type ColumnsOf,
   commonLength,
-  contextOf,
   requireAlive,
   type Table,
   viewColumns,
 } from './columns/column.ts';
-import { currentContext } from './columns/current-context.ts';
+import { contextOf, currentContext } from './columns/current-context.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader, type UniformValue } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { SymbolicUniform } from './columns/symbolic.ts';
-import type { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';
-import type { ArrayParameter, Functor, FunctorDescription, Parameters, UniformParameter } from './functors/functor.ts';
-import { splitParameters } from './functors/functor.ts';
+import {
+  type ArrayParameter,
+  type Functor,
+  type FunctorDescription,
+  type Parameters,
+  splitParameters,
+  type UniformParameter,
+} from './functors/functor.ts';
 import type { NeighboursParameter } from './functors/neighbours.ts';
 import { call } from './functors/recorder.ts';
 import { flatten, leafPaths, leafTypes, type Shape } from './functors/shapes.ts';
@@ -96,7 +101,7 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
 export function homeOf(
   { functorName, parameters }: FunctorDescription,
   args: { readonly [name: string]: unknown },
-): Context | undefined {
+): ColumnOwner | undefined {
   const context = contextOf(columnsIn(args), functorName);
   if (context !== undefined || splitParameters(parameters).arrays.size === 0) return context;
   return currentContext()?.context;
@@ -126,7 +131,7 @@ export interface Captures {
 export function bindCaptures(
   functor: FunctorDescription,
   args: { readonly [name: string]: unknown },
-  context: Context | undefined,
+  context: ColumnOwner | undefined,
 ): Captures {
   const { functorName: name, parameters } = functor;
   const { arrays, uniforms } = splitParameters(parameters);
@@ -159,7 +164,7 @@ function captured(given: unknown, type: ScalarType, name: string, key: string): 
   return column;
 }
 
-function stored(column: Column, context: Context | undefined): Column {
+function stored(column: Column, context: ColumnOwner | undefined): Column {
   if (column.source.kind === 'stored') return column;
   if (context !== undefined) return context.materialize(column);
   throw new ArgumentError('column/no-context', 'A view without a context was captured as an array.', {

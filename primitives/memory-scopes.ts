@@ -1,9 +1,8 @@
 import type { AutomaticColumns } from './columns/automatic-columns.ts';
-import { Column, Memory, type View } from './columns/column.ts';
+import { Column, type ColumnOwner, Memory, type View } from './columns/column.ts';
 import { runIn } from './columns/current-context.ts';
 import { viewsBorn } from './columns/program.ts';
 import { memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
-import type { Context } from './context-type.ts';
 import type { Backend, DeviceBuffer } from './contract/backend.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
@@ -55,7 +54,7 @@ export interface MemoryScopes {
 }
 
 interface Owner {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly backend: Backend;
   readonly automatic: AutomaticColumns;
   /** Called for all memory that is released, including memory that is still held. */

@@ -1,21 +1,21 @@
 import { requireRecord } from './arguments.ts';
 import {
   type Column,
+  type ColumnOwner,
   columnsAs,
   columnsOf,
   commonLength,
   type DeviceLength,
-  requireContext,
   shapeOf,
   type Table,
   viewColumn,
   withColumns,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import { capacityOf } from './contract/backend.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
@@ -149,7 +149,7 @@ const PART = 2048;
  * Cuts the merge path before every part (`PART` rows) of the result, and at the end of the result. For each cut,
  * returns how many of the result rows before the cut come from the first table.
  */
-function cutPath(primitive: string, context: Context, path: Path): Column<'u32'> {
+function cutPath(primitive: string, context: ColumnOwner, path: Path): Column<'u32'> {
   const { length } = path;
   const cut = fuse(
     `${primitive}Cut`,
@@ -171,7 +171,7 @@ function cutPath(primitive: string, context: Context, path: Path): Column<'u32'>
  */
 function walkTiles(
   primitive: string,
-  context: Context,
+  context: ColumnOwner,
   path: Path,
   cuts: Column<'u32'>,
   stored: readonly Column[],

@@ -1,5 +1,6 @@
 import { requireArguments } from './arguments.ts';
-import { Column, requireContext, requireType } from './columns/column.ts';
+import { Column, requireType } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, fuse, programOf } from './columns/program.ts';
 import { type ContextOption, inContext } from './context-option.ts';
 import { u32 } from './functors/functor.ts';

@@ -1,5 +1,6 @@
 import { wrongArgument } from './arguments.ts';
-import { type Column, requireContext, requireType } from './columns/column.ts';
+import { type Column, requireType } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { type ContextOption, inContext } from './context-option.ts';
 import { u32 } from './functors/functor.ts';

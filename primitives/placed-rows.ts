@@ -1,5 +1,6 @@
 import {
   type Column,
+  type ColumnOwner,
   cellColumn,
   type DeviceLength,
   type Memory,
@@ -8,7 +9,6 @@ import {
 } from './columns/column.ts';
 import { knownRows } from './columns/length.ts';
 import { destination } from './columns/program.ts';
-import type { Context } from './context.ts';
 import { CapacityError, OutOfMemoryError } from './errors.ts';
 import { saturatingPlus } from './monoid.ts';
 import { countIn, fusedScan } from './scan.ts';
@@ -39,7 +39,7 @@ export interface PlacedRows {
  * Assigns positions in the output to the `counts[row]` output rows of every input row. The output rows of an input row
  * come before the output rows of the next input row.
  */
-export function placeRows(primitive: string, context: Context, counts: Column<'u32'>): PlacedRows {
+export function placeRows(primitive: string, context: ColumnOwner, counts: Column<'u32'>): PlacedRows {
   const { length } = counts;
   return context.scope(() => {
     const offsets = context.stored('u32', length);
@@ -64,7 +64,7 @@ export function placeRows(primitive: string, context: Context, counts: Column<'u
  */
 export function makePlaced<P extends PlacedRows, R extends Table>(
   primitive: string,
-  context: Context,
+  context: ColumnOwner,
   { capacity, expected }: RowsToMake,
   place: () => P,
   make: (placed: P, length: number | DeviceLength) => R,
@@ -81,7 +81,7 @@ export function makePlaced<P extends PlacedRows, R extends Table>(
  */
 async function makeExactly<P extends PlacedRows, R extends Table>(
   primitive: string,
-  context: Context,
+  context: ColumnOwner,
   expected: number | undefined,
   place: () => P,
   make: (placed: P, length: number | DeviceLength) => R,
@@ -127,7 +127,7 @@ function makeEarly<P extends PlacedRows, R>(
 /** Assigns positions and makes at most `capacity` output rows, without waiting for their number. */
 function makeWithin<P extends PlacedRows, R>(
   primitive: string,
-  context: Context,
+  context: ColumnOwner,
   capacity: number,
   place: () => P,
   make: (placed: P, length: DeviceLength) => R,

@@ -1,5 +1,6 @@
 import { requireFunctor, requireRecord } from './arguments.ts';
-import { type Column, columnsOf, commonLength, requireContext, requireType, type Table } from './columns/column.ts';
+import { type Column, columnsOf, commonLength, requireType, type Table } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';

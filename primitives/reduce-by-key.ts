@@ -1,13 +1,6 @@
 import { combinedByRun } from './by-run.ts';
-import {
-  type Column,
-  type ColumnsOf,
-  columnsOf,
-  commonLength,
-  requireContext,
-  type Table,
-  withColumns,
-} from './columns/column.ts';
+import { type Column, type ColumnsOf, columnsOf, commonLength, type Table, withColumns } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inContext, inContextOf } from './context-option.ts';

@@ -1,12 +1,5 @@
-import {
-  type Column,
-  type ColumnsOf,
-  cellColumn,
-  columnsAs,
-  commonLength,
-  requireContext,
-  type Table,
-} from './columns/column.ts';
+import { type Column, type ColumnsOf, cellColumn, columnsAs, commonLength, type Table } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { alive, extentOf, fuse, programOf } from './columns/program.ts';
 import { type ContextOption, inContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';

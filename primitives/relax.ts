@@ -1,19 +1,19 @@
 import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
 import {
   type Column,
+  type ColumnOwner,
   type ColumnsOf,
   cellColumn,
   commonLength,
   type DeviceLength,
   type Memory,
-  requireContext,
   requireType,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { divideLength } from './columns/length.ts';
 import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import type { Boundary, MonoidProgram, Program } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
@@ -242,7 +242,7 @@ function wrongSize(given: number, name: string, max: number): ArgumentError {
 }
 
 /** The number of grids of the given size that fit completely into the cells. */
-function countAlike(context: Context, { width, height }: GridSize, cells: Column['length']): Column['length'] {
+function countAlike(context: ColumnOwner, { width, height }: GridSize, cells: Column['length']): Column['length'] {
   const area = width * height;
   if (area > (typeof cells === 'number' ? cells : cells.limit)) return 0;
   return divideLength(context, cells, area);
@@ -310,7 +310,7 @@ function requireSignature(functor: FunctorDescription, max: { readonly [name: st
 }
 
 interface Common {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly cells: Column['length'];
   readonly maxWidth: number;
   readonly maxHeight: number;
@@ -403,7 +403,7 @@ function cellsOf(width: U32, height: U32): U32 {
  * Compares the number of cells that the grids need with the number of available cells, which only the device knows.
  * Returns the memory of a word that is 0 if there are enough cells, and 2³² − 1 otherwise.
  */
-function findMissing(context: Context, cells: DeviceLength, total: Memory): Memory {
+function findMissing(context: ColumnOwner, cells: DeviceLength, total: Memory): Memory {
   const missing = context.allocate(1);
   const fusion = fuse('relaxMissing', [], ['u32'], (_index, _, loader) => {
     const [all] = loader.load([cellColumn(total, 'u32', 0)], u32(0)) as [U32];
@@ -446,7 +446,7 @@ function gridsProgram(
 /**
  * Copies columns to new memory. Stored columns are copied as 32-bit words, so that subnormals and NaNs keep their bits.
  */
-function copyStates(context: Context, columns: readonly Column[], length: Column['length']): Column[] {
+function copyStates(context: ColumnOwner, columns: readonly Column[], length: Column['length']): Column[] {
   const words = columns.map(wordsAtHand);
   const copies = columns.map(({ type }) => context.stored(type, length));
   const types = words.map(({ type }) => type);
@@ -456,7 +456,7 @@ function copyStates(context: Context, columns: readonly Column[], length: Column
   return copies;
 }
 
-function ownProgram(context: Context, columns: readonly Column[], length: Column['length']): Program {
+function ownProgram(context: ColumnOwner, columns: readonly Column[], length: Column['length']): Program {
   const types = columns.map(({ type }) => type);
   const fusion = fuse('relaxOwn', [], types, (index, _, loader) => loader.load(columns, index));
   return programOf(fusion, context, length);
@@ -472,7 +472,7 @@ function around(step: FunctorDescription): readonly NeighbourOffset[] {
  * the cell, the further columns at the cell, and the states of the neighbours.
  */
 function stepProgram(
-  context: Context,
+  context: ColumnOwner,
   step: FunctorDescription,
   args: Arguments,
   change: FunctorDescription,
@@ -509,7 +509,7 @@ function stepProgram(
 
 /** A program that decides whether a grid is done, from its number of cells and the folded changes of its cells. */
 function untilProgram(
-  context: Context,
+  context: ColumnOwner,
   until: FunctorDescription,
   captures: Arguments,
   folded: readonly ScalarType[],

@@ -1,6 +1,5 @@
-import type { Column, Memory } from './columns/column.ts';
+import type { Column, ColumnOwner, Memory } from './columns/column.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
-import type { Context } from './context.ts';
 import type { Store } from './contract/backend.ts';
 import type { U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
@@ -29,7 +28,7 @@ export interface ResultStore {
 }
 
 interface Rows {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly length: Column['length'];
   /** Computes the results of a row. */
   readonly row: (index: U32, loader: Loader) => readonly Value<ScalarType>[];
@@ -84,7 +83,7 @@ function storesOf(stores: readonly ResultStore[]): Store[] {
  * Copies 32-bit words of the host into a stored column, starting at element `from`. The caller may change `words` after
  * the call.
  */
-export function writeWords(context: Context, column: Column, from: number, words: Uint32Array): void {
+export function writeWords(context: ColumnOwner, column: Column, from: number, words: Uint32Array): void {
   const { buffer, offset } = destination(column);
   context.backend.write(buffer, offset + from, words);
 }

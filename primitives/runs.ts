@@ -1,4 +1,5 @@
-import { type Column, columnsOf, commonLength, contextOf, type Table, viewColumn } from './columns/column.ts';
+import { type Column, columnsOf, commonLength, type Table, viewColumn } from './columns/column.ts';
+import { contextOf } from './columns/current-context.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import type { Bool, U32, Value } from './functors/value.ts';

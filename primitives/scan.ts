@@ -1,17 +1,17 @@
 import { combinedByRun } from './by-run.ts';
 import {
   type Column,
+  type ColumnOwner,
   type ColumnsOf,
   commonLength,
   type DeviceLength,
   type Memory,
-  requireContext,
   requireType,
   type Table,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inContext, inNamedContext } from './context-option.ts';
 import type { ScanForm, Store } from './contract/backend.ts';
 import { u32 } from './functors/functor.ts';
@@ -29,7 +29,7 @@ type Values = readonly Value<ScalarType>[];
 
 /** A scan with functions that compute its elements and process its prefixes; see {@link Backend.scan}. */
 export interface FusedScan {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly length: Column['length'];
   readonly monoid: AnyMonoid;
   /** Computes the element at an index, as the scalars of the monoid's shape. */

@@ -5,13 +5,13 @@ import {
   columnsOf,
   commonLength,
   type DeviceLength,
-  requireContext,
   requireLength,
   requireType,
   shapeOf,
   type Table,
   withColumns,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, type Fusion, fuse, programOf } from './columns/program.ts';
 import { memoriesUnder } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';

@@ -1,4 +1,5 @@
-import { type Column, commonLength, contextOf, viewColumn } from './columns/column.ts';
+import { type Column, commonLength, viewColumn } from './columns/column.ts';
+import { contextOf } from './columns/current-context.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import { sortableWords } from './columns/words.ts';
 import { ArgumentError } from './errors.ts';

@@ -1,18 +1,19 @@
 import { requireArray, wrongArgument } from './arguments.ts';
 import {
   type Column,
+  type ColumnOwner,
   cellColumn,
   columnsOf,
   commonLength,
-  requireContext,
   requireType,
   shapeOf,
   type Table,
   viewColumn,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { fuse } from './columns/program.ts';
 import { keysOfSortable } from './columns/words.ts';
-import type { Context } from './context.ts';
+import { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import { array, fn, u32, uniform } from './functors/functor.ts';
 import { leafPaths, leafTypes } from './functors/shapes.ts';
@@ -91,7 +92,8 @@ const MAX_KEYS_OF_STEP = 2 ** 20;
  * A prepared pipeline that finds the key at a single position. It works for any number of stored keys up to a capacity.
  * Undefined if the keys are views or their capacity is too large.
  */
-function selectingStep(context: Context, keys: SortKeys, { descending = false }: SelectOptions) {
+function selectingStep(context: ColumnOwner, keys: SortKeys, { descending = false }: SelectOptions) {
+  if (!(context instanceof Context)) return undefined;
   const columns = columnsOf(keys as Table);
   const max = capacityFor(columns[0]!);
   const storages = columns.map(({ source }) => (source.kind === 'stored' ? source.storage : 'view'));
@@ -171,7 +173,7 @@ function requirePlace(k: number, length: Length): number {
 const MAX_PLACES = 256;
 
 function selectPlaces<K extends SortKeys>(
-  context: Context,
+  context: ColumnOwner,
   keys: K,
   length: Length,
   places: Column<'u32'>,
@@ -232,7 +234,7 @@ interface SoughtKey {
 }
 
 /** Finds the words of the key at one position. `rank` is a column of one row that contains this position. */
-function findOne(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
+function findOne(context: ColumnOwner, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
   let sought: SoughtKey = { rank, words: words.map(() => constant(u32, 0, 1)) };
   for (let level = 0; level < 4 * words.length; level++) sought = learnDigit(context, words, sought, level);
   return sought.words;
@@ -242,7 +244,7 @@ function findOne(context: Context, words: readonly Column<'u32'>[], rank: Column
  * Finds the next digit (8 bits) of the sought key: the digit at which the cumulative number of keys exceeds the rank.
  */
 function learnDigit(
-  context: Context,
+  context: ColumnOwner,
   words: readonly Column<'u32'>[],
   { rank, words: known }: SoughtKey,
   level: number,
@@ -314,7 +316,7 @@ interface Sought {
 }
 
 /** Finds the words of the keys at the positions in `rank`. */
-function findAll(context: Context, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
+function findAll(context: ColumnOwner, words: readonly Column<'u32'>[], rank: Column<'u32'>): readonly Column<'u32'>[] {
   const tries = fill(context, u32, 0, 4 * words.length * DIGITS * rank.capacity);
   const zero = constant(u32, 0, rank.length);
   let sought: Sought = { group: zero, rank, words: words.map(() => zero) };
@@ -327,7 +329,7 @@ function findAll(context: Context, words: readonly Column<'u32'>[], rank: Column
  * and each digit that a sought key has, `tries` records the group at the next level.
  */
 function narrow(
-  context: Context,
+  context: ColumnOwner,
   words: readonly Column<'u32'>[],
   tries: Column<'u32'>,
   { group, rank, words: known }: Sought,

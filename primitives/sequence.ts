@@ -1,5 +1,13 @@
 import { requireFunctor, requireShape, wrongArgument } from './arguments.ts';
-import { type Column, type ColumnsOf, requireLength, type Table, viewColumn, viewColumns } from './columns/column.ts';
+import {
+  type Column,
+  type ColumnOwner,
+  type ColumnsOf,
+  requireLength,
+  type Table,
+  viewColumn,
+  viewColumns,
+} from './columns/column.ts';
 import { requireValue } from './columns/plain-value.ts';
 import { fuse } from './columns/program.ts';
 import { Context } from './context.ts';
@@ -78,7 +86,7 @@ export function constant<S extends Shape>(shape: S, value: PlainOf<S>, length: L
  * @example
  * await ctx.read(fill(ctx, { x: u32, y: i32 }, { x: 1, y: -1 }, 2)); // { x: Uint32Array [1, 1], y: Int32Array [-1, -1] }
  */
-export function fill<S extends Shape>(context: Context, shape: S, value: PlainOf<S>, length: Length): ColumnsOf<S> {
+export function fill<S extends Shape>(context: ColumnOwner, shape: S, value: PlainOf<S>, length: Length): ColumnsOf<S> {
   if (!(context instanceof Context)) throw wrongArgument('fill', 'context', context, 'a context, as open() returns it');
   return context.materialize(constantOf('fill', shape, value, length) as Table) as ColumnsOf<S>;
 }

@@ -1,8 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { requireOneOf, wrongArgument } from './arguments.ts';
-import { Column, cellColumn, type DeviceLength, type Memory, viewColumn } from './columns/column.ts';
+import { Column, type ColumnOwner, cellColumn, type DeviceLength, type Memory, viewColumn } from './columns/column.ts';
 import { extentOf, fuse, programOf } from './columns/program.ts';
-import type { Context } from './context-type.ts';
 import type { Backend, DeviceBuffer, SharedDevice, Storage } from './contract/backend.ts';
 import type { GpuBuffer } from './contract/gpu-types.ts';
 import { ArgumentError } from './errors.ts';
@@ -101,7 +100,7 @@ const LEND_OPTIONS: FieldKinds<LendOptions> = { alignment: aFiniteNumber };
 
 /** The operations of a context that borrowing and lending need. */
 export interface SharingContext {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly backend: Backend;
   /** Makes memory from a borrowed buffer. The memory is freed with the current scope. */
   keep(buffer: DeviceBuffer): Memory;

@@ -3,13 +3,13 @@ import {
   Column,
   columnsOf,
   commonLength,
-  contextOf,
   type DeviceLength,
   requireLength,
   type Table,
   viewColumn,
   withColumns,
 } from './columns/column.ts';
+import { contextOf } from './columns/current-context.ts';
 import { fuse } from './columns/program.ts';
 import { wordsAtHand } from './columns/words.ts';
 

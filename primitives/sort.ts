@@ -1,17 +1,17 @@
 import { promiseGiven, wrongArgument } from './arguments.ts';
 import {
   Column,
+  type ColumnOwner,
   columnsOf,
   commonLength,
   NUMBERS,
   requireAlive,
-  requireContext,
   type Table,
   withColumns,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import type { Cell } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
@@ -168,7 +168,7 @@ function sortRows<K extends SortKeys, V extends Table>(
  * low word as payload. A word that contains no bits to sort by is skipped.
  */
 function sortPairsOfWords(
-  context: Context,
+  context: ColumnOwner,
   keys: { readonly hi: Column<'u32'>; readonly lo: Column<'u32'> },
   bits: BitRange,
   descending: boolean,
@@ -187,7 +187,7 @@ function sortPairsOfWords(
 
 /** Sorts 32-bit keys. At most one column of values is moved along, as the payload. */
 function sortWords(
-  context: Context,
+  context: ColumnOwner,
   keys: Column,
   payload: Column | undefined,
   bits: BitRange,
@@ -204,7 +204,7 @@ function sortWords(
  * Each sort is stable.
  */
 function permutationOf(
-  context: Context,
+  context: ColumnOwner,
   columns: readonly Column[],
   bits: BitRange,
   descending: boolean,
@@ -240,7 +240,7 @@ interface BitRange {
 }
 
 function radixSort(
-  context: Context,
+  context: ColumnOwner,
   keys: Column<'u32'>,
   payload: Column<'u32'> | undefined,
   bits: BitRange,

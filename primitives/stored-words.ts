@@ -1,9 +1,8 @@
-import type { Column } from './columns/column.ts';
+import type { Column, ColumnOwner } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
-import type { Context } from './context.ts';
 
 /** The elements of a column as stored 32-bit words. Views and packed columns are copied to new memory. */
-export function storedWords(context: Context, column: Column): Column {
+export function storedWords(context: ColumnOwner, column: Column): Column {
   const { source } = column;
   if (source.kind === 'stored' && source.storage === column.type) return column;
   if (source.kind === 'view') return context.materialize(column);

@@ -1,5 +1,6 @@
 import { requireArguments, requireFunctor, wrongArgument } from './arguments.ts';
-import { type Column, commonLength, requireContext, requireLength, requireType } from './columns/column.ts';
+import { type Column, commonLength, requireLength, requireType } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { capacityOf } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';

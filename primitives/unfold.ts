@@ -1,21 +1,20 @@
 import { requireFunctor } from './arguments.ts';
 import {
   Column,
+  type ColumnOwner,
   type ColumnsOf,
   columnsOf,
   commonLength,
   type DeviceLength,
-  requireContext,
   requireType,
   type Table,
 } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
-import type { Context } from './context.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
-import type { AtomicCombination, Store } from './contract/backend.ts';
-import { capacityOf } from './contract/backend.ts';
+import { type AtomicCombination, capacityOf, type Store } from './contract/backend.ts';
 import { bool, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
@@ -159,7 +158,7 @@ type Values = readonly Value<ScalarType>[];
 /** A call of a primitive with walks: the functors, and the fields and captures that they read. */
 interface Walk {
   readonly name: string;
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly length: Column['length'];
   readonly start: WalkStart<WalkState>;
   readonly step: WalkStep<WalkState, Shape>;

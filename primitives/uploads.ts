@@ -1,7 +1,6 @@
 import { requireOneOf, wrongArgument } from './arguments.ts';
-import { Column, type Memory, requireLength } from './columns/column.ts';
+import { Column, type ColumnOwner, type Memory, requireLength } from './columns/column.ts';
 import { arrayOver, encode, type HostArray, requireMemory, type StoredArrayOf } from './columns/host-array.ts';
-import type { Context } from './context-type.ts';
 import type { Backend, Storage, WordSource } from './contract/backend.ts';
 import { isPromise, isRecord } from './given.ts';
 import { aFunction, aSignal, type FieldKinds } from './kinds.ts';
@@ -95,7 +94,7 @@ export const STORAGE_BYTES: Readonly<Record<Storage, number>> = {
 
 /** The operations of a context that uploading needs. */
 export interface UploadingContext {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly backend: Backend;
   /** Allocates memory that stays allocated when the current scope ends. */
   allocate(words: number): Memory;

@@ -1,5 +1,6 @@
 import { requireRecord } from './arguments.ts';
-import { type Column, commonLength, requireContext, requireLength, requireType } from './columns/column.ts';
+import { type Column, commonLength, requireLength, requireType } from './columns/column.ts';
+import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import { requirePositive } from './histogram.ts';

@@ -4,8 +4,8 @@ import {
   array,
   bool,
   type Column,
+  type ColumnOwner,
   type ColumnsOf,
-  type Context,
   constant,
   type F32,
   For,
@@ -349,7 +349,7 @@ const pointOfContour = fn(
 
 /** Moves contours from circles to edges; see `refineContours`, which checks the arguments. */
 export function climbContours(
-  context: Context,
+  context: ColumnOwner,
   { width, height, grey: given }: Frame,
   cells: { readonly [name in 'x' | 'y' | 'radius']: Column<'f32'> },
   options: {

@@ -1,6 +1,6 @@
 import { aColumn } from '../../primitives/argument-kinds.ts';
-import { requireContext } from '../../primitives/columns/column.ts';
-import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
+import { requireContext } from '../../primitives/columns/current-context.ts';
+import { ArgumentError, type Column, type ColumnOwner } from '../../primitives/index.ts';
 import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
 /**
@@ -40,7 +40,7 @@ export const aFrame: Kind = aRecord<Frame>({
  * Returns the context of a frame's pixels. Throws unless the number of pixels equals width times height. If the pixels
  * are an input of a prepared pipeline, the capacity of the input counts instead; pixels missing in a call are 0.
  */
-export function contextOfFrame(call: string, { width, height, grey }: Frame): Context {
+export function contextOfFrame(call: string, { width, height, grey }: Frame): ColumnOwner {
   const pixels = typeof grey.length === 'number' ? grey.length : grey.length.limit;
   if (pixels !== width * height) {
     throw new ArgumentError('frame/size', `${call} was given a frame whose number of pixels is not width × height.`, {

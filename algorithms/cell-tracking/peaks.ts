@@ -5,8 +5,8 @@ import {
   Break,
   bool,
   type Column,
+  type ColumnOwner,
   type ColumnsOf,
-  type Context,
   copyIf,
   type DeviceLength,
   For,
@@ -79,7 +79,7 @@ export const peakAt: Functor<
 
 /** The indices of the pixels whose score is not 0 and which have no better pixel within the dilation. */
 function peaksOf(
-  context: Context,
+  context: ColumnOwner,
   { width, height }: Frame,
   score: Column<'f32'>,
   { dilation, maxCells }: { readonly dilation: number; readonly maxCells: number },

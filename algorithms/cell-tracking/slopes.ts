@@ -3,7 +3,7 @@ import {
   bitsToF32,
   bitsToU32,
   type Column,
-  type Context,
+  type ColumnOwner,
   type F32,
   f32,
   fn,
@@ -25,7 +25,7 @@ const SLOPE_BITS = 14;
  * Packs the slopes of a frame along x (low half) and y (high half) as i16. A common factor scales the slopes so that
  * the largest has 14 bits.
  */
-export function packSlopes(context: Context, frame: Frame): Column<'u32'> {
+export function packSlopes(context: ColumnOwner, frame: Frame): Column<'u32'> {
   const slopes = doubledGradients(frame);
   const max = reduce(map(greaterSlope, slopes), maximum(f32));
   return context.materialize(map(packSlope, { ...slopes, max }));

@@ -1,12 +1,13 @@
 import { aColumn } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
-import { commonLength, requireContext } from '../../primitives/columns/column.ts';
+import { commonLength } from '../../primitives/columns/column.ts';
+import { requireContext } from '../../primitives/columns/current-context.ts';
 import {
   ArgumentError,
   array,
   bool,
   type Column,
-  type Context,
+  type ColumnOwner,
   constant,
   For,
   f32,
@@ -169,7 +170,7 @@ function contextOf(
   frame: Frame,
   cells: CellsBefore,
   previous: { readonly field: Column; readonly windows: Column } | undefined,
-): Context {
+): ColumnOwner {
   requireSnaxels(cells.x.capacity, cells.radii);
   contextOfFrame('trackFrame', frame);
   const others = [cells.radii, previous?.field, previous?.windows].filter((column) => column !== undefined);

@@ -5,7 +5,7 @@ import {
   bitsToF32,
   bitsToU32,
   type Column,
-  type Context,
+  type ColumnOwner,
   exclusiveScan,
   type F32,
   For,
@@ -300,7 +300,7 @@ export function cellAt(pixel: U32, windows: ArrayValue<'u32'>, cells: U32, maxAr
  * for a window of the maximum size per cell.
  */
 export function cutWindows(
-  context: Context,
+  context: ColumnOwner,
   { width, height, grey }: Frame,
   cells: CellColumns,
   shape: WindowShape,

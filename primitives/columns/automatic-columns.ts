@@ -1,19 +1,21 @@
-import type { Context } from '../context-type.ts';
 import { capacityOf } from '../contract/backend.ts';
 import { entryOf } from '../ir/ir.ts';
 import {
   type Automatic,
   type Column,
+  type ColumnOwner,
   type Memory,
   type StoredArray,
+  type StoredOf,
+  type StoredResults,
+  type StoredViews,
   sameLength,
   storageOf,
   type View,
   type ViewInput,
   viewColumn,
 } from './column.ts';
-import type { StoredResults } from './link-views.ts';
-import { extentOf, type Fusion, fuse, linkedProgram } from './program.ts';
+import { extentOf, fuse, linkedProgram } from './program.ts';
 import { sourcesOf, viewsUnder } from './reachable.ts';
 import { type Cut, type IsStored, isCheap, isCut, planStores } from './storing-plan.ts';
 import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts';
@@ -40,10 +42,10 @@ const PROGRAMS_OF_A_COMMAND = 4;
  * computed is freed or overwritten. If there are too many columns or memory runs short, the least recently used ones
  * are freed.
  */
-export class AutomaticColumns {
+export class AutomaticColumns implements StoredViews {
   /** Callbacks that receive a report of every view that a command reads; the report says whether the view is stored. */
   readonly explainers: Set<OnViewReport> = new Set();
-  readonly #context: Context;
+  readonly #context: ColumnOwner;
   /** The automatically stored columns, from the least to the most recently used. */
   readonly #kept = new Set<Automatic>();
   /** Stored columns that were computed from borrowed buffers. They expire when the current submission ends. */
@@ -54,7 +56,7 @@ export class AutomaticColumns {
   #programs = 0;
   #isStoring = false;
 
-  constructor(context: Context) {
+  constructor(context: ColumnOwner) {
     this.#context = context;
   }
 
@@ -62,7 +64,7 @@ export class AutomaticColumns {
    * Stores each view that a command reads, if storing the view is cheaper than evaluating it at every read. `rows` is
    * the number of rows of the command. Returns a function that finds the stored results of an input.
    */
-  storeFor(fusion: Fusion, rows: number): (input: ViewInput) => StoredResults | undefined {
+  storeFor(fusion: View, rows: number): StoredOf {
     this.#programs++;
     if (this.#passing.size > 0) this.#forgetPassed();
     const isExplained = this.explainers.size > 0;
@@ -169,7 +171,7 @@ export class AutomaticColumns {
     for (const report of reports) for (const explainer of this.explainers) explainer(report);
   }
 
-  #storeAll(cuts: readonly Storing[], fusion: Fusion): void {
+  #storeAll(cuts: readonly Storing[], fusion: View): void {
     const lastReaders = lastReadersOf(cuts, fusion, (input) => this.#find(input) !== undefined);
     const made: Automatic[] = [];
     this.#isStoring = true;
@@ -275,7 +277,7 @@ export class AutomaticColumns {
    * Records which input views of a program need which stored columns, and marks these columns as the most recently
    * used.
    */
-  #noteUsers(fusion: Fusion): void {
+  #noteUsers(fusion: View): void {
     for (const input of fusion.inputs) {
       for (const { automatic } of storedUnder(input, (each) => this.#find(each) !== undefined)) {
         automatic!.users.add(this.#referenceTo(input.view));

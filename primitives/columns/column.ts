@@ -1,18 +1,65 @@
 import { wrongArgument } from '../arguments.ts';
-import type { Context } from '../context-type.ts';
-import type { ArrayBinding, DeviceBuffer, Storage } from '../contract/backend.ts';
-import { capacityOf } from '../contract/backend.ts';
+import { type ArrayBinding, type Backend, capacityOf, type DeviceBuffer, type Storage } from '../contract/backend.ts';
 import { ArgumentError, type ErrorDetails, type ErrorPlace } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
 import type { Module, ScalarType } from '../ir/ir.ts';
+import type { ColumnTypeOf, HostArray, HostArrayOf } from './host-array.ts';
 
-import { currentContext } from './current-context.ts';
+/**
+ * The owner of columns: a {@link Context}, as columns and primitives know it. It has the memory of the columns, and
+ * the backend that computes them. All members are those of `Context`.
+ */
+export interface ColumnOwner {
+  readonly backend: Backend;
+  /** @internal */
+  readonly automatic: StoredViews;
+  /** @internal */
+  readonly recording: Recording | undefined;
+  column<A extends HostArray>(data: A): Column<ColumnTypeOf<A>>;
+  stored<T extends ScalarType>(type: T, length: number | DeviceLength): Column<T>;
+  allocate(words: number, count?: Memory): Memory;
+  /** @internal */
+  allocateFor(view: View, words: number): Memory;
+  free(memory: Memory): void;
+  materialize<C extends Table>(table: C): C;
+  read<C extends Table>(table: C): Promise<HostTableOf<C>>;
+  count(table: Table): Promise<number>;
+  sync(...tables: readonly Table[]): Promise<void>;
+  scope<R>(pipeline: () => R): R;
+  dispose(...tables: readonly unknown[]): void;
+  expectCapacity(length: DeviceLength, primitive: string): void;
+}
+
+/** What the owner of columns has in addition while a pipeline is being recorded in it. */
+export interface Recording {
+  /** The owner for which the pipeline is being prepared. The pipeline may read its columns. */
+  readonly outer: ColumnOwner;
+  /** Called when a primitive declares that a row count, which only the device knows, may exceed its limit. */
+  expectCapacity(length: DeviceLength, primitive: string): void;
+}
+
+/** The columns in which an owner automatically stores results of views. */
+export interface StoredViews {
+  /**
+   * Stores the views that a command over `rows` rows reads, where that is cheaper than evaluating them at every read.
+   * Returns a function that finds the stored results of an input.
+   */
+  storeFor(reader: View, rows: number): StoredOf;
+  /** Frees the columns that were computed from memory whose contents are about to change. */
+  forgetDerived(memory: Memory): void;
+}
+
+/** The memory of a view's stored results, by result index. */
+export type StoredResults = ReadonlyMap<number, StoredArray>;
+
+/** Finds the stored results of an input. Returns undefined if the input must be evaluated. */
+export type StoredOf = (input: ViewInput) => StoredResults | undefined;
 
 /** The columns in which the library has automatically stored results of one view. */
 export interface Automatic {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly length: Column['length'];
   /** Number of operations needed to evaluate one element of the view. */
   readonly operations: number;
@@ -43,7 +90,7 @@ export interface Automatic {
 
 /** A buffer of the backend, with the reference counts that decide when the buffer is freed. */
 export class Memory {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   readonly buffer: DeviceBuffer;
   /**
    * The memory that holds the row count, if only the device knows how many rows are stored here. The memory of the
@@ -78,7 +125,7 @@ export class Memory {
   /** The automatically stored views that were computed from this memory. */
   derived: Set<Automatic> | undefined;
 
-  constructor(context: Context, buffer: DeviceBuffer, count?: Memory) {
+  constructor(context: ColumnOwner, buffer: DeviceBuffer, count?: Memory) {
     this.context = context;
     this.buffer = buffer;
     this.count = count;
@@ -184,12 +231,12 @@ export interface StoredArray {
  * `length` is a number or, if only the device knows it, a {@link DeviceLength}.
  */
 export class Column<T extends ScalarType = ScalarType> {
-  readonly context: Context | undefined;
+  readonly context: ColumnOwner | undefined;
   readonly type: T;
   readonly length: number | DeviceLength;
   readonly source: Source;
 
-  constructor(context: Context | undefined, type: T, length: number | DeviceLength, source: Source) {
+  constructor(context: ColumnOwner | undefined, type: T, length: number | DeviceLength, source: Source) {
     this.context = context;
     this.type = type;
     this.length = length;
@@ -211,6 +258,12 @@ export type Table = Column | { readonly [name: string]: Table };
 /** The table type whose columns hold rows of a shape: a column for a scalar, a record of columns for a record. */
 export type ColumnsOf<S extends Shape> =
   S extends Scalar<infer T> ? Column<T> : { readonly [K in keyof S]: S[K] extends Shape ? ColumnsOf<S[K]> : never };
+
+/** What `read` returns for a table: a typed array for a column, a record of such arrays for a record. */
+export type HostTableOf<C extends Table> =
+  C extends Column<infer T>
+    ? HostArrayOf<T>
+    : { readonly [K in keyof C]: C[K] extends Table ? HostTableOf<C[K]> : never };
 
 const scalars: Readonly<Record<ScalarType, Scalar<ScalarType>>> = { u32, i32, f32, bool };
 
@@ -327,7 +380,7 @@ export function withColumns<C extends Table>(table: C, columns: readonly Column[
 /** The results of a view as a table whose fields follow a shape. */
 export function viewColumns<S extends Shape>(
   shape: S,
-  context: Context | undefined,
+  context: ColumnOwner | undefined,
   length: number | DeviceLength,
   view: View,
 ): ColumnsOf<S> {
@@ -337,7 +390,7 @@ export function viewColumns<S extends Shape>(
 
 /** One result of a view, given by its index, as a column. */
 export function viewColumn<T extends ScalarType>(
-  context: Context | undefined,
+  context: ColumnOwner | undefined,
   type: T,
   length: number | DeviceLength,
   view: View,
@@ -404,54 +457,5 @@ function lengthMismatch(primitive: string, a: number | DeviceLength, b: number |
       typeof a === typeof b
         ? 'Columns form a table only if one primitive made them or their host lengths are equal.'
         : "If you chose the length of one of them, pass the other's column.length instead.",
-  });
-}
-
-/**
- * The context in which the columns live. Undefined if no column depends on stored data, for example because all columns
- * are views that depend only on the row index.
- */
-export function contextOf(columns: readonly Column[], primitive: string): Context | undefined {
-  let context: Context | undefined;
-  for (const { context: own, length } of columns) {
-    for (const home of [own, typeof length === 'number' ? undefined : length.memory.context]) {
-      if (home === undefined || home === context || home === context?.recording?.outer) continue;
-      if (context !== undefined && context !== home.recording?.outer) throw mixedContexts(primitive);
-      context = home;
-    }
-  }
-  return context;
-}
-
-export function mixedContexts(primitive: string): ArgumentError {
-  return new ArgumentError('column/contexts', `The columns given to ${primitive} must live in the same context.`, {
-    remedy: 'Move one of them with context.adopt(column).',
-  });
-}
-
-/**
- * The context in which a primitive stores its result: the context of its columns; if the columns belong to no
- * context, the context that the caller named; if the caller named none, the context of the current scope.
- */
-export function requireContext(columns: readonly Column[], primitive: string): Context {
-  const context = contextOf(columns, primitive);
-  const current = currentContext();
-  // While a pipeline is prepared for a context, commands on columns of that context are recorded as part of the
-  // pipeline.
-  if (current !== undefined && (context === undefined || current.context.recording?.outer === context)) {
-    return current.context;
-  }
-  const isOther = context !== undefined && current?.isNamed && current.context !== context;
-  if (isOther && current.context !== context.recording?.outer) throw otherContext(primitive);
-  if (context !== undefined) return context;
-  throw new ArgumentError('column/no-context', `${primitive} was given only views without a context.`, {
-    remedy: 'Call it in context.scope(…), or pass the option { context }.',
-  });
-}
-
-function otherContext(primitive: string): ArgumentError {
-  const sentence = `The columns given to ${primitive} live in another context than its option.`;
-  return new ArgumentError('column/contexts', sentence, {
-    remedy: 'Omit the option, or move the columns with context.adopt(column).',
   });
 }

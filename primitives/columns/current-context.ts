@@ -1,11 +1,12 @@
-import type { Context } from '../context-type.ts';
+import { ArgumentError } from '../errors.ts';
+import type { Column, ColumnOwner } from './column.ts';
 
 /**
  * The context that primitives use if their columns belong to no context: the context of the current scope, or a context
  * given as an option.
  */
 interface Current {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   /** Whether the caller named the context in an option. Columns of another context are then an error. */
   readonly isNamed: boolean;
 }
@@ -22,7 +23,7 @@ export function currentContext(): Current | undefined {
  * pipeline is being prepared for the given context, these primitives use the context that records the pipeline instead.
  * For an asynchronous `run`, the setting ends at the first await, so two tasks never see each other's context.
  */
-export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
+export function runIn<R>(context: ColumnOwner, isNamed: boolean, run: () => R): R {
   const outer = current;
   current = { context: recordingFor(context) ?? context, isNamed };
   try {
@@ -33,7 +34,56 @@ export function runIn<R>(context: Context, isNamed: boolean, run: () => R): R {
 }
 
 /** The context that records a pipeline, if one is being prepared for the given context; otherwise undefined. */
-export function recordingFor(context: Context): Context | undefined {
+export function recordingFor(context: ColumnOwner): ColumnOwner | undefined {
   const recording = current?.context;
   return recording?.recording?.outer === context ? recording : undefined;
+}
+
+/**
+ * The context in which the columns live. Undefined if no column depends on stored data, for example because all columns
+ * are views that depend only on the row index.
+ */
+export function contextOf(columns: readonly Column[], primitive: string): ColumnOwner | undefined {
+  let context: ColumnOwner | undefined;
+  for (const { context: own, length } of columns) {
+    for (const home of [own, typeof length === 'number' ? undefined : length.memory.context]) {
+      if (home === undefined || home === context || home === context?.recording?.outer) continue;
+      if (context !== undefined && context !== home.recording?.outer) throw mixedContexts(primitive);
+      context = home;
+    }
+  }
+  return context;
+}
+
+export function mixedContexts(primitive: string): ArgumentError {
+  return new ArgumentError('column/contexts', `The columns given to ${primitive} must live in the same context.`, {
+    remedy: 'Move one of them with context.adopt(column).',
+  });
+}
+
+/**
+ * The context in which a primitive stores its result: the context of its columns; if the columns belong to no
+ * context, the context that the caller named; if the caller named none, the context of the current scope.
+ */
+export function requireContext(columns: readonly Column[], primitive: string): ColumnOwner {
+  const context = contextOf(columns, primitive);
+  const current = currentContext();
+  // While a pipeline is prepared for a context, commands on columns of that context are recorded as part of the
+  // pipeline.
+  if (current !== undefined && (context === undefined || current.context.recording?.outer === context)) {
+    return current.context;
+  }
+  const isOther = context !== undefined && current?.isNamed && current.context !== context;
+  if (isOther && current.context !== context.recording?.outer) throw otherContext(primitive);
+  if (context !== undefined) return context;
+  throw new ArgumentError('column/no-context', `${primitive} was given only views without a context.`, {
+    remedy: 'Call it in context.scope(…), or pass the option { context }.',
+  });
+}
+
+function otherContext(primitive: string): ArgumentError {
+  const sentence = `The columns given to ${primitive} live in another context than its option.`;
+  return new ArgumentError('column/contexts', sentence, {
+    remedy: 'Omit the option, or move the columns with context.adopt(column).',
+  });
 }

@@ -1,7 +1,6 @@
 import { wrongArgument } from '../arguments.ts';
 import type { Storage } from '../contract/backend.ts';
 import type { ScalarType } from '../ir/ir.ts';
-import type { Column, Table } from './column.ts';
 
 /** Host data that can be copied into a column. Elements of 8 or 16 bits become u32 or i32 when read. */
 export type HostArray =
@@ -31,12 +30,6 @@ export type HostArrayOf<T extends ScalarType> = T extends 'f32'
     : T extends 'bool'
       ? Uint8Array
       : Uint32Array;
-
-/** What `read` returns for a table: a typed array for a column, a record of such arrays for a record. */
-export type HostTableOf<C extends Table> =
-  C extends Column<infer T>
-    ? HostArrayOf<T>
-    : { readonly [K in keyof C]: C[K] extends Table ? HostTableOf<C[K]> : never };
 
 /** Host data as 32-bit words, with the element type and the storage format. */
 export interface EncodedArray {

@@ -1,7 +1,14 @@
-import type { Context } from '../context.ts';
 import { capacityOf } from '../contract/backend.ts';
+import {
+  Column,
+  type ColumnOwner,
+  columnsOf,
+  type DeviceLength,
+  requireLength,
+  type Table,
+  withColumns,
+} from './column.ts';
 
-import { Column, columnsOf, type DeviceLength, requireLength, type Table, withColumns } from './column.ts';
 import { extentOf, fuse, programOf } from './program.ts';
 
 export { capacityOf } from '../contract/backend.ts';
@@ -12,7 +19,7 @@ export { capacityOf } from '../contract/backend.ts';
  *
  * @throws {@link ArgumentError} if the result could have more rows than a column can have.
  */
-export function scaleLength(context: Context, length: Column['length'], times: number): number | DeviceLength {
+export function scaleLength(context: ColumnOwner, length: Column['length'], times: number): number | DeviceLength {
   const limit = capacityOf(length) * times;
   requireLength(limit, 'scaleLength');
   if (typeof length === 'number') return limit;
@@ -30,7 +37,7 @@ export function scaleLength(context: Context, length: Column['length'], times: n
  * A length divided by a whole number, rounded down. A device count (a length that only the device knows) is divided on
  * the device.
  */
-export function divideLength(context: Context, length: Column['length'], by: number): number | DeviceLength {
+export function divideLength(context: ColumnOwner, length: Column['length'], by: number): number | DeviceLength {
   if (typeof length === 'number') return Math.floor(length / by);
   const memory = context.allocate(1);
   const divided = fuse('divideLength', [], ['u32'], (_index, _, loader) => [
@@ -47,7 +54,7 @@ export function divideLength(context: Context, length: Column['length'], by: num
  */
 export function addLengths(
   primitive: string,
-  context: Context,
+  context: ColumnOwner,
   a: Column['length'],
   b: Column['length'],
 ): number | DeviceLength {

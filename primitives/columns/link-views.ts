@@ -1,19 +1,13 @@
 import { type Linkage, type LinkedInput, type Links, link, linkEntry } from '../functors/recorder.ts';
 import { entryOf, type Module, moduleNumber, moduleWords, type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
 import { createStructures, NumberList } from '../structures.ts';
-import { type StoredArray, sameArray, type View, type ViewInput } from './column.ts';
+import { type StoredArray, type StoredOf, sameArray, type View, type ViewInput } from './column.ts';
 
 /**
  * A functor (a recorded function) of the row index in a single module, with its arrays and uniforms. The module
  * includes the code of all views that the functor evaluates.
  */
 export type Linked = Pick<View, 'module' | 'arrays' | 'uniforms'>;
-
-/** The memory of a view's stored results, by result index. */
-export type StoredResults = ReadonlyMap<number, StoredArray>;
-
-/** Finds the stored results of an input. Returns undefined if the input must be evaluated. */
-export type StoredOf = (input: ViewInput) => StoredResults | undefined;
 
 /**
  * Links a view and the views that it reads into one module. Each view becomes one function, even if it is read in

@@ -1,4 +1,3 @@
-import type { Context } from '../context-type.ts';
 import type { ArrayBinding, CountRef, Length, Program, Store } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
@@ -8,10 +7,12 @@ import { type U32, Value, Variable } from '../functors/value.ts';
 import { entryOf, type Module, type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
 import {
   type Column,
+  type ColumnOwner,
   type DeviceLength,
   type Memory,
   releasedColumn,
   type StoredArray,
+  type StoredOf,
   sameArray,
   type View,
   type ViewInput,
@@ -24,7 +25,7 @@ import {
   rememberFusion,
   type UniformOrigin,
 } from './known-fusions.ts';
-import { linkViews, type StoredResults } from './link-views.ts';
+import { linkViews } from './link-views.ts';
 import { costWithInputs } from './step-cost.ts';
 import { SymbolicUniform } from './symbolic.ts';
 import { viewPlace } from './view-places.ts';
@@ -291,13 +292,13 @@ export function storedArray(column: Column): StoredArray {
  * was freed. With a `context`, the views that are cheaper to store than to evaluate at every read are stored first.
  * `rows` is the number of rows of the command.
  */
-export function programOf(fusion: Fusion, context?: Context, rows: Column['length'] = 0): Program {
+export function programOf(fusion: Fusion, context?: ColumnOwner, rows: Column['length'] = 0): Program {
   if (context === undefined || fusion.inputs.length === 0) return linkedProgram(fusion);
   return linkedProgram(fusion, context.automatic.storeFor(fusion, typeof rows === 'number' ? rows : rows.limit));
 }
 
 /** Links a fusion into a program. Inputs that `storedOf` finds are read from memory; all others are evaluated. */
-export function linkedProgram(fusion: Fusion, storedOf?: (input: ViewInput) => StoredResults | undefined): Program {
+export function linkedProgram(fusion: Fusion, storedOf?: StoredOf): Program {
   const { module, arrays, uniforms } = fusion.inputs.length === 0 ? fusion : linkViews(fusion, storedOf);
   const bindings = [...arrays].map(([name, array]): [string, ArrayBinding] => [name, bindingOf(array)]);
   return { module, arrays: new Map(bindings), uniforms };

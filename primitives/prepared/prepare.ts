@@ -2,20 +2,19 @@ import { wrongArgument } from '../arguments.ts';
 import type { CapacityChecks } from '../capacity-checks.ts';
 import {
   Column,
+  type ColumnOwner,
   columnsAs,
   commonLength,
-  contextOf,
   type DeviceLength,
   type Memory,
-  mixedContexts,
+  type Recording,
   storageOf,
   type Table,
 } from '../columns/column.ts';
-import { recordingFor } from '../columns/current-context.ts';
+import { contextOf, mixedContexts, recordingFor } from '../columns/current-context.ts';
 import { requireValue } from '../columns/plain-value.ts';
 import { alive, extentOf } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
-import type { Context } from '../context-type.ts';
 import type { Backend, CountRef, DeviceBuffer } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import type { UniformParameter } from '../functors/functor.ts';
@@ -26,7 +25,6 @@ import type { ScalarType } from '../ir/ir.ts';
 import { isTableInput, type PreparedArguments, type PreparedInputs, requireInputs, type TableInput } from './inputs.ts';
 import { playScript } from './play.ts';
 import { type RecordedPipeline, type ResultLength, recordPipeline } from './record-pipeline.ts';
-import type { Recording } from './recording.ts';
 import { createRing, type ResultRing, type ResultSet } from './result-ring.ts';
 import type { Script, ScriptCall, ScriptInput } from './script.ts';
 
@@ -44,12 +42,12 @@ export interface Prepared<I extends PreparedInputs = PreparedInputs, R extends T
 
 /** The operations of a context that preparing a pipeline needs. */
 export interface PreparingContext {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   /** The backend of the context, without the wrapper that watches commands. */
   readonly backend: Backend;
   readonly checks: CapacityChecks;
   /** Creates a context in which the commands of a pipeline are recorded. */
-  createContext(backend: Backend, recording: Recording): Context;
+  createContext(backend: Backend, recording: Recording): ColumnOwner;
   allocate(words: number): DeviceBuffer;
   /** Adds memory to the current scope, so that the memory is freed when this scope ends. */
   own(memory: Memory): void;
@@ -269,7 +267,7 @@ function readArguments(
   }
 }
 
-function storedColumn(context: Context, column: Column, stored: Memory[]): Column {
+function storedColumn(context: ColumnOwner, column: Column, stored: Memory[]): Column {
   if (column.source.kind === 'stored') return column;
   const copy = context.materialize(column);
   if (copy.source.kind === 'stored') stored.push(copy.source.memory);
@@ -391,7 +389,7 @@ function usedResults(at: number | undefined, length: ResultLength): number[] {
 }
 
 export function tableOf(
-  context: Context,
+  context: ColumnOwner,
   { shape, results }: RecordedPipeline,
   given: GivenArguments,
   memories: readonly Memory[],

@@ -1,9 +1,11 @@
 import { requireFunction } from '../arguments.ts';
 import {
   Column,
+  type ColumnOwner,
   columnsOf,
   type DeviceLength,
   Memory,
+  type Recording,
   shapeOf,
   type Table,
   viewColumn,
@@ -13,14 +15,12 @@ import { elementsPerWord } from '../columns/host-array.ts';
 import { fuse } from '../columns/program.ts';
 import { memoriesIn, promisesIn } from '../columns/reachable.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
-import type { Context } from '../context-type.ts';
 import type { Backend, DeviceBuffer } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { assemble, leafTypes, type Shape } from '../functors/shapes.ts';
 import { describeGiven, isRecord } from '../given.ts';
 import { derivations } from './derivations.ts';
 import { isTableInput, type PreparedInputs } from './inputs.ts';
-import type { Recording } from './recording.ts';
 import { createRecordingBackend, type RecordingBackend, waits } from './recording-backend.ts';
 import type { Script, ScriptBuffer } from './script.ts';
 
@@ -80,8 +80,8 @@ interface ExpectedCapacity {
  * issues.
  */
 export function recordPipeline(
-  outer: Context,
-  createContext: (backend: Backend, recording: Recording) => Context,
+  outer: ColumnOwner,
+  createContext: (backend: Backend, recording: Recording) => ColumnOwner,
   model: Backend,
   inputs: PreparedInputs,
   pipeline: (args: never) => Table,
@@ -142,7 +142,7 @@ function noTable(returned: unknown): ArgumentError {
 
 /** The placeholders that a pipeline's function receives as arguments while the pipeline is recorded. */
 function symbolicArguments(
-  recording: Context,
+  recording: ColumnOwner,
   backend: RecordingBackend,
   block: Memory,
   inputs: PreparedInputs,

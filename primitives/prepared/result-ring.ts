@@ -1,5 +1,4 @@
-import { Memory } from '../columns/column.ts';
-import type { Context } from '../context-type.ts';
+import { type ColumnOwner, Memory } from '../columns/column.ts';
 import type { Backend, DeviceBuffer } from '../contract/backend.ts';
 import type { RecordedPipeline } from './record-pipeline.ts';
 
@@ -30,7 +29,7 @@ export interface ResultRing {
 
 /** The operations of a context that the ring needs. */
 interface RingOwner {
-  readonly context: Context;
+  readonly context: ColumnOwner;
   /** The backend of the context, without the wrapper that watches commands. */
   readonly backend: Backend;
   allocate(words: number): DeviceBuffer;

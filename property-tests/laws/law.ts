@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { aContext } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
-import type { Table } from '../../primitives/columns/column.ts';
-import type { HostTableOf } from '../../primitives/columns/host-array.ts';
+import type { HostTableOf, Table } from '../../primitives/columns/column.ts';
 import type { Context } from '../../primitives/context.ts';
 import { aFunction, anArrayOf, anInstance, aText } from '../../primitives/kinds.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
