@@ -1,6 +1,7 @@
-import type { DeviceLength, Memory } from './columns/column.ts';
+import type { DeviceLength } from './columns/column.ts';
 import type { DeviceBuffer } from './contract/backend.ts';
 import { CapacityError } from './errors.ts';
+import type { ContextMemory } from './memory-scopes.ts';
 
 /** A call of a primitive whose result may have more rows than the given capacity. */
 interface Check {
@@ -42,15 +43,7 @@ export interface CapacityChecks {
   settle(): Promise<void>;
 }
 
-interface Owner {
-  /** Reads the word in which the device stored a row count. */
-  read(buffer: DeviceBuffer, word: number, words: number): Promise<Uint32Array>;
-  /** Keeps memory from being freed until `letGo` is called. */
-  hold(memory: Memory): void;
-  letGo(memory: Memory): void;
-}
-
-export function createCapacityChecks({ read, hold, letGo }: Owner): CapacityChecks {
+export function createCapacityChecks(owner: ContextMemory): CapacityChecks {
   const checks = new Set<Check>();
   const marks = new Map<DeviceBuffer, Set<Check>>();
   let started = 0;
@@ -65,7 +58,7 @@ export function createCapacityChecks({ read, hold, letGo }: Owner): CapacityChec
   const freeCount = (check: Check): void => {
     if (!check.holds) return;
     check.holds = false;
-    letGo(check.length.memory);
+    owner.letGo(check.length.memory);
   };
 
   const drop = (check: Check): void => {
@@ -87,7 +80,7 @@ export function createCapacityChecks({ read, hold, letGo }: Owner): CapacityChec
   const find = async (check: Check): Promise<number> => {
     const { memory, word, limit } = check.length;
     try {
-      const [needed] = await read(memory.buffer, word, 1);
+      const [needed] = await owner.context.backend.read(memory.buffer, word, 1);
       if (needed! <= limit) drop(check);
       else freeCount(check);
       return needed!;
@@ -105,7 +98,7 @@ export function createCapacityChecks({ read, hold, letGo }: Owner): CapacityChec
     expect(length, primitive) {
       const check: Check = { number: started++, length, primitive, marked: new Set(), needed: undefined, holds: true };
       checks.add(check);
-      hold(length.memory);
+      owner.hold(length.memory);
       mark(length.memory.buffer, check);
     },
     derive(reads, writes) {

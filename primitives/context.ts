@@ -14,7 +14,6 @@ import {
   Memory,
   type Recording,
   requireLength,
-  sameLength,
   storageOf,
   type Table,
   type View,
@@ -22,23 +21,22 @@ import {
 } from './columns/column.ts';
 import { contextOf, currentContext, mixedContexts, recordingFor } from './columns/current-context.ts';
 import { asHostArray, type ColumnTypeOf, encode, type HostArray } from './columns/host-array.ts';
-import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
-import { columnsIn, memoriesIn } from './columns/reachable.ts';
-import { wordsAtHand } from './columns/words.ts';
-import type { Backend, DeviceBuffer, Storage } from './contract/backend.ts';
+import { columnsIn } from './columns/reachable.ts';
+import type { Backend, Storage } from './contract/backend.ts';
 import type { GpuBuffer } from './contract/gpu-types.ts';
 import { requireBackend } from './contract/require-backend.ts';
-import { type IntoArray, type IntoTable, type ReadOptions, readElements, requireInto } from './downloads.ts';
+import { type IntoTable, type ReadOptions, requireInto, rowsIn } from './downloads.ts';
 import { ArgumentError, type CapacityError, DeviceLostError } from './errors.ts';
 import type { u64 } from './functors/functor.ts';
 import type { ScalarType } from './ir/ir.ts';
-import { createLateReads, firstRows, type LateReads } from './late-reads.ts';
+import { createLateReads } from './late-reads.ts';
 import { createLentArrays, type LentArray, type LentArrays } from './lent-arrays.ts';
-import { createMemoryScopes, type MemoryScopes } from './memory-scopes.ts';
+import { type ContextMemory, createMemory } from './memory-scopes.ts';
 import type { PreparedArguments, PreparedInputs } from './prepared/inputs.ts';
 import { type Iterated, type IterateOptions, iterate } from './prepared/iterate.ts';
 import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
 import { waits } from './prepared/recording-backend.ts';
+import { closedMeanwhile, createReads, type Reads } from './reads.ts';
 import {
   type BorrowOptions,
   type BufferElements,
@@ -47,8 +45,8 @@ import {
   type LendOptions,
   type LentColumn,
   lendColumn,
-  type SharingContext,
 } from './shared-buffers.ts';
+import { storeViews } from './stores.ts';
 import {
   createUploads,
   type ElementFiller,
@@ -77,20 +75,18 @@ export class Context implements ColumnOwner {
    * @internal
    */
   readonly automatic: AutomaticColumns = new AutomaticColumns(this);
-  readonly #memory: MemoryScopes;
+  readonly #memory: ContextMemory;
   readonly #checks: CapacityChecks;
-  readonly #lateReads: LateReads;
-  readonly #sharing: SharingContext;
   readonly #uploads: Uploads;
-  readonly #preparing: PreparingContext;
   readonly #lentArrays: LentArrays;
+  readonly #reads: Reads;
+  readonly #preparing: PreparingContext;
   readonly #steps = createCache<string, Prepared>({
     max: MAX_STEPS,
     onForget: (steps) => {
       for (const step of steps) step.dispose();
     },
   });
-  #closed = false;
 
   /**
    * The recording, if this is the temporary context in which a pipeline is being recorded; otherwise undefined.
@@ -109,76 +105,26 @@ export class Context implements ColumnOwner {
   constructor(backend: Backend, recording?: Recording) {
     requireBackend('new Context', 'backend', backend);
     this.recording = recording;
-    this.#memory = createMemoryScopes({
-      context: this,
-      automatic: this.automatic,
-      get backend() {
-        return this.context.backend;
-      },
-      onRelease: (memory) => this.#checks.forget(memory.buffer),
-      readReleased: () => this.#lateReads.freeReleased(),
+    const memory = createMemory(this, {
+      onRelease: ({ buffer }) => this.#checks.forget(buffer),
+      readReleased: () => lateReads.freeReleased(),
     });
-    const { hold, letGo, release } = this.#memory;
-    this.#checks = createCapacityChecks({ read: (...cell) => this.backend.read(...cell), hold, letGo });
-    this.#lateReads = createLateReads({
-      readRows: (column, rows, into) => readElements(this.backend, column, rows, into),
-      copy: (column) => this.#store([column], column.length, 'read')[0]!,
-      release,
-      hold,
-      letGo,
-    });
-    this.#sharing = {
-      context: this,
-      get backend() {
-        return this.context.backend;
-      },
-      keep: (buffer) => this.#keepBorrowed(buffer),
-      allocate: (words) => this.allocate(words),
-      copy: (column, call) => this.#store([column], column.length, call)[0]!,
-      hold,
-      letGo,
-      release,
-    };
-    this.#uploads = createUploads({
-      context: this,
-      get backend() {
-        return this.context.backend;
-      },
-      allocate: this.#memory.allocateOutermost,
-      hold,
-      letGo,
-      release,
-    });
-    this.#preparing = {
-      context: this,
-      backend,
-      checks: this.#checks,
-      createContext: (recorder, recording) => new Context(recorder, recording),
-      allocate: this.#memory.allocateBuffer,
-      own: this.#memory.own,
-      release,
-      hold,
-      letGo,
-      depend: (count) => {
-        count.dependents++;
-      },
-      endDependence: this.#memory.endDependence,
-    };
-    const isClosed = (): boolean => this.#closed;
-    this.#lentArrays = createLentArrays({
-      ...{ hold, letGo, release, count: (length) => this.#countIn(length) },
-      backend,
-      get closed() {
-        return isClosed();
-      },
-    });
+    const checks = createCapacityChecks(memory);
+    const lateReads = createLateReads(memory);
+    const lentArrays = createLentArrays(memory);
+    this.#memory = memory;
+    this.#checks = checks;
+    this.#uploads = createUploads(memory);
+    this.#lentArrays = lentArrays;
+    this.#reads = createReads(memory, checks, lateReads);
+    const createContext = (recorder: Backend, of: Recording): Context => new Context(recorder, of);
+    this.#preparing = { memory, backend, checks, createContext };
     // The backend of a recording needs no `watchedBackend`: while a pipeline is recorded, nothing is read or lent, and
     // no capacity is checked.
     if (recording !== undefined) {
       this.backend = backend;
       return;
     }
-    const [checks, lateReads, lentArrays] = [this.#checks, this.#lateReads, this.#lentArrays];
     this.backend = watchedBackend(backend, {
       get idle() {
         return checks.idle && lateReads.idle && lentArrays.idle;
@@ -284,7 +230,7 @@ export class Context implements ColumnOwner {
    * sorted; // Uint32Array [1, 2, 3]
    */
   borrow<E extends BufferElements>(buffer: GpuBuffer, options: BorrowOptions<E>): Column<ElementsType<E>> {
-    return borrowColumn(this.#sharing, buffer, options);
+    return borrowColumn(this.#memory, buffer, options);
   }
 
   /**
@@ -311,12 +257,8 @@ export class Context implements ColumnOwner {
    * [offset, bytes, count]; // [0, 400, 100]
    */
   lend(column: Column, options?: LendOptions): LentColumn {
-    const [only, ...others] = columnsOf(column, 'lend', 'column');
-    if (only === undefined || others.length > 0 || only !== column) {
-      throw wrongArgument('lend', 'column', column, 'one column', { code: 'column/type' });
-    }
-    this.#requireOwn([column], 'lend');
-    return lendColumn(this.#sharing, column, options);
+    this.#requireOne(column, 'lend');
+    return lendColumn(this.#memory, column, options);
   }
 
   /**
@@ -353,15 +295,10 @@ export class Context implements ColumnOwner {
    * [last, lent.copied]; // [3, false]
    */
   async lendArray<T extends ScalarType>(column: Column<T>): Promise<LentArray<T>> {
-    const [only] = columnsOf(column, 'lendArray', 'column');
-    if (only !== column) {
-      throw wrongArgument('lendArray', 'column', column, 'one column', { code: 'column/type' });
-    }
-    this.#requireOwn([column], 'lendArray');
-    const stored = this.#materializeAll([column], 'read')[0]!;
-    const lending = this.#settle([stored], [this.#lentArrays.lend(stored, stored !== column)]);
-    this.#handOver();
-    return (await lending)[0] as LentArray<T>;
+    this.#requireOne(column, 'lendArray');
+    const stored = storeViews(this, [column], 'read')[0]!;
+    const [lent] = await this.#reads.settle([stored], [this.#lentArrays.lend(stored, stored !== column)]);
+    return lent as LentArray<T>;
   }
 
   /** Returns a new column for the results of a primitive. Its elements are undefined until a command writes them. */
@@ -413,7 +350,7 @@ export class Context implements ColumnOwner {
     const recording = home?.recording === undefined ? recordingFor(this) : home;
     if (recording?.recording?.outer === this) return recording.materialize(table);
     this.#requireOwn(columns, 'materialize');
-    return withColumns(table, this.#materializeAll(columns, 'materialize'));
+    return withColumns(table, storeViews(this, columns, 'materialize'));
   }
 
   /**
@@ -460,22 +397,7 @@ export class Context implements ColumnOwner {
     const columns = columnsOf(table, 'read', 'table');
     this.#requireOwn(columns, 'read');
     const into = requireInto(table, columns, options);
-    const stored = this.#materializeAll(columns, 'read');
-    const counts = new Map<DeviceLength, Promise<number>>();
-    const countOnce = (length: DeviceLength): Promise<number> => {
-      const known = counts.get(length) ?? this.#countIn(length);
-      counts.set(length, known);
-      return known;
-    };
-    const arrays = this.#settle(
-      stored,
-      stored.map((column, i) => this.#download(column, countOnce, into[i])),
-    );
-    this.#handOver();
-    for (const { source } of stored.filter((column) => !columns.includes(column))) {
-      if (source.kind === 'stored') this.#memory.release(source.memory);
-    }
-    return withColumns(table, (await arrays) as never);
+    return withColumns(table, (await this.#reads.read(columns, into)) as never);
   }
 
   /**
@@ -487,10 +409,8 @@ export class Context implements ColumnOwner {
     const columns = columnsOf(table, 'count', 'table');
     this.#requireOwn(columns, 'count');
     const length = commonLength(columns, 'count');
-    const count = typeof length === 'number' ? Promise.resolve(length) : this.#countIn(length);
-    const settled = this.#settle(columns, [count]);
-    this.#handOver();
-    return (await settled)[0]!;
+    const count = typeof length === 'number' ? Promise.resolve(length) : rowsIn(this.backend, length);
+    return (await this.#reads.settle(columns, [count]))[0]!;
   }
 
   /**
@@ -502,9 +422,7 @@ export class Context implements ColumnOwner {
   async sync(...tables: readonly Table[]): Promise<void> {
     const columns = tables.flatMap((table) => columnsOf(table, 'sync', 'table'));
     this.#requireOwn(columns, 'sync');
-    const settled = this.#settle(columns, [this.backend.sync()]);
-    this.#handOver();
-    await settled;
+    await this.#reads.settle(columns, [this.backend.sync()]);
     await this.#checks.settle();
   }
 
@@ -532,17 +450,7 @@ export class Context implements ColumnOwner {
    */
   dispose(...tables: readonly unknown[]): void {
     for (const table of tables) requireNoPromise('dispose', 'tables', table);
-    const columns = columnsIn(tables);
-    for (const { source } of columns) {
-      const own = source.kind === 'stored' ? [source.memory] : source.view.owned;
-      for (const memory of own) this.#memory.release(memory);
-      if (source.kind === 'view') this.automatic.disposeUnder(source.view);
-    }
-    for (const { length } of columns) {
-      if (typeof length === 'number') continue;
-      if (length.memory.dependents === 0) this.#memory.release(length.memory);
-      else length.memory.goesWithLast = true;
-    }
+    this.#memory.dispose(columnsIn(tables));
   }
 
   /**
@@ -665,9 +573,8 @@ export class Context implements ColumnOwner {
    * device reject with `device/closed`, so await them first.
    */
   async close(): Promise<void> {
-    this.#closed = true;
     this.#uploads.stop(closedMeanwhile());
-    this.#memory.freeAll();
+    this.#memory.close();
     await this.backend.close();
   }
 
@@ -675,19 +582,10 @@ export class Context implements ColumnOwner {
     await this.close();
   }
 
-  /**
-   * If the device belongs to the user, submits all commands issued so far. They then run before any work that the user
-   * submits later.
-   */
-  #handOver(): void {
-    if (this.backend.shared !== undefined) this.backend.submit?.();
-  }
-
-  #keepBorrowed(buffer: DeviceBuffer): Memory {
-    const memory = new Memory(this, buffer);
-    memory.borrowed = true;
-    this.#memory.own(memory);
-    return memory;
+  #requireOne(column: Column, call: 'lend' | 'lendArray'): void {
+    const [only] = columnsOf(column, call, 'column');
+    if (only !== column) throw wrongArgument(call, 'column', column, 'one column', { code: 'column/type' });
+    this.#requireOwn([column], call);
   }
 
   #requireOwn(columns: readonly Column[], primitive: string): void {
@@ -695,88 +593,10 @@ export class Context implements ColumnOwner {
     if (home === undefined || home === this || home === this.recording?.outer) return;
     throw home.recording?.outer === this ? waits() : mixedContexts(primitive);
   }
-
-  /** Returns the columns, with views replaced by stored columns. One launch stores all views of the same length. */
-  #materializeAll(columns: readonly Column[], call: 'materialize' | 'read'): Column[] {
-    return this.scope(() => {
-      const stored = new Map<Column, Column>();
-      let views = [...new Set(columns)].filter(({ source }) => source.kind === 'view');
-      while (views.length > 0) {
-        const { length } = views[0]!;
-        const alike = views.filter((view) => sameLength(view.length, length));
-        this.#store(alike, length, call).forEach((column, i) => {
-          stored.set(alike[i]!, column);
-        });
-        views = views.filter((view) => !stored.has(view));
-      }
-      return columns.map((column) => stored.get(column) ?? column);
-    });
-  }
-
-  #store(views: readonly Column[], length: number | DeviceLength, call: string): Column[] {
-    const stored = views.map(({ type }) => this.stored(type, length));
-    const words = views.map(wordsAtHand);
-    const types = words.map(({ type }) => type);
-    const fusion = fuse(
-      { name: 'materialize', kind: call },
-      [],
-      types,
-      (index, _, loader) => loader.load(words, index),
-      { by: [Context], columns: words },
-    );
-    const stores = stored.map((column, value) => ({ ...destination(column), value }));
-    this.backend.forEach(extentOf(length), programOf(fusion, this, length), stores);
-    return stored;
-  }
-
-  /**
-   * Waits until all promises have settled, then throws the first failure. If the columns derive from a primitive
-   * whose capacity was exceeded, the {@link CapacityError} takes precedence.
-   */
-  async #settle<R>(columns: readonly Column[], promises: readonly Promise<R>[]): Promise<R[]> {
-    const sources = new Set(memoriesIn(columns).map(({ buffer }) => buffer));
-    const [checked, ...settled] = await Promise.allSettled([this.#checks.ensure(sources), ...promises]);
-    const failed = [checked!, ...settled].find((outcome) => outcome.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    if (this.#closed) throw closedMeanwhile();
-    return settled.map((outcome) => (outcome as PromiseFulfilledResult<Awaited<R>>).value);
-  }
-
-  async #countIn({ memory, word, minus, limit }: DeviceLength): Promise<number> {
-    const [count] = await this.backend.read(alive(memory).buffer, word, 1);
-    return Math.min(limit, Math.max(0, count! - minus));
-  }
-
-  async #download(
-    column: Column,
-    countOnce: (length: DeviceLength) => Promise<number>,
-    into?: IntoArray,
-  ): Promise<IntoArray> {
-    const { length, capacity, source } = column;
-    if (source.kind === 'stored') alive(source.memory);
-    if (typeof length === 'number') return readElements(this.backend, column, length, into);
-    // A borrowed buffer must be read at once, because its owner may change its contents before the count is known.
-    const canWait = source.kind === 'view' || !source.memory.borrowed;
-    if (canWait && capacity > ROWS_READ_AT_ONCE) return this.#lateReads.read(column, countOnce(length), into);
-    const [count, rows] = await Promise.all([countOnce(length), readElements(this.backend, column, capacity)]);
-    return firstRows(rows, count, into);
-  }
 }
 
 const SCALAR_TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
 
 function requireMemory(call: string, argument: string, given: Memory): void {
   if (!(given instanceof Memory)) throw wrongArgument(call, argument, given, 'memory from allocate()');
-}
-
-/**
- * Maximum capacity of a column whose rows are read before the host knows their number. Such a read copies all rows up
- * to the capacity at the same time as the number, which saves a second wait.
- */
-const ROWS_READ_AT_ONCE = 65536;
-
-function closedMeanwhile(): DeviceLostError {
-  return new DeviceLostError('device/closed', 'The context was closed before this call was done.', {
-    remedy: 'Await the call before you close the context.',
-  });
 }

@@ -1,6 +1,7 @@
 import { wrongArgument } from './arguments.ts';
-import type { Column, Table } from './columns/column.ts';
+import type { Column, DeviceLength, Table } from './columns/column.ts';
 import { arrayOver, decodedArray, elementsPerWord, requireMemory } from './columns/host-array.ts';
+import { alive } from './columns/program.ts';
 import type { Backend, Storage, WordSink } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
 import { isRecord, withArticle } from './given.ts';
@@ -103,6 +104,12 @@ function requireKept(into: IntoArray, rows: number): void {
     got: `room for ${into.length}`,
     remedy: 'Await the read before you transfer the array or resize its buffer.',
   });
+}
+
+/** Reads a row count that only the device knows. */
+export async function rowsIn(backend: Backend, { memory, word, minus, limit }: DeviceLength): Promise<number> {
+  const [count] = await backend.read(alive(memory).buffer, word, 1);
+  return Math.min(limit, Math.max(0, count! - minus));
 }
 
 /** Reads the first `rows` elements of a stored column into `given`, or into a new array if `given` is undefined. */

@@ -1,7 +1,9 @@
 import type { Column, Memory } from './columns/column.ts';
 import type { DeviceBuffer } from './contract/backend.ts';
-import { type IntoArray, requireRoom } from './downloads.ts';
+import { type IntoArray, readElements, requireRoom } from './downloads.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
+import type { ContextMemory } from './memory-scopes.ts';
+import { storeColumns } from './stores.ts';
 
 /** A pending read of a column that starts when the number of rows is known. */
 interface LateRead {
@@ -35,25 +37,12 @@ export interface LateReads {
   freeReleased(): boolean;
 }
 
-interface Owner {
-  /**
-   * Reads the first `rows` rows of a stored column. The column may already be released if its memory is not freed yet.
-   */
-  readRows(column: Column, rows: number, into?: IntoArray): Promise<IntoArray>;
-  /** Copies a stored column to new memory of the device. */
-  copy(column: Column): Column;
-  /** Keeps memory from being freed until `letGo` is called. */
-  hold(memory: Memory): void;
-  letGo(memory: Memory): void;
-  release(memory: Memory): void;
-}
-
-export function createLateReads({ readRows, copy, hold, letGo, release }: Owner): LateReads {
+export function createLateReads({ context, hold, letGo, release }: ContextMemory): LateReads {
   const waiting = new Set<LateRead>();
 
   const readAll = (late: LateRead): void => {
     const { column } = late;
-    late.all = readRows(column, column.capacity);
+    late.all = readElements(context.backend, column, column.capacity);
     // If the number of rows cannot be determined, nothing awaits this promise, so its rejection must be ignored here.
     late.all.catch(() => {});
     waiting.delete(late);
@@ -63,7 +52,7 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
   const readCopy = (late: LateRead): void => {
     const { column } = late;
     try {
-      late.column = copy(column);
+      late.column = storeColumns(context, [column], column.length, 'read')[0]!;
     } catch (error) {
       if (!(error instanceof OutOfMemoryError)) throw error;
       readAll(late);
@@ -90,9 +79,10 @@ export function createLateReads({ readRows, copy, hold, letGo, release }: Owner)
       hold(memoryOf(column));
       try {
         const rows = await count;
-        // The promise of `readRows` is not awaited, so `finally` releases the memory at once. This is safe, because
-        // `readRows` has already issued the read.
-        return late.all === undefined ? readRows(late.column, rows, into) : firstRows(await late.all, rows, into);
+        if (late.all !== undefined) return firstRows(await late.all, rows, into);
+        // The promise of `readElements` is not awaited, so `finally` releases the memory at once. This is safe, because
+        // `readElements` has already issued the read.
+        return readElements(context.backend, late.column, rows, into);
       } finally {
         if (late.all === undefined) end(late, column);
       }

@@ -1,11 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import type { Column, DeviceLength, Memory } from './columns/column.ts';
+import type { Column, Memory } from './columns/column.ts';
 import { arrayOver, elementsPerWord } from './columns/host-array.ts';
 import type { Backend, DeviceBuffer } from './contract/backend.ts';
-import { type IntoArray, readElements } from './downloads.ts';
+import { type IntoArray, readElements, rowsIn } from './downloads.ts';
 import { ArgumentError, DeviceLostError } from './errors.ts';
 import type { ScalarType } from './ir/ir.ts';
+import type { ContextMemory } from './memory-scopes.ts';
 
 /**
  * The typed array for lent elements of a scalar type. Bools are 32-bit words, 0 and 1. Packed elements of 8 or 16 bits
@@ -36,16 +37,6 @@ export interface LentArray<T extends ScalarType = ScalarType> extends Disposable
   release(): void;
 }
 
-/** Those members of a context that are used to lend arrays. */
-export interface LendingContext {
-  readonly backend: Backend;
-  readonly closed: boolean;
-  hold(memory: Memory): void;
-  letGo(memory: Memory): void;
-  release(memory: Memory): void;
-  count(length: DeviceLength): Promise<number>;
-}
-
 /** Keeps track of the arrays that a context has lent. */
 export interface LentArrays {
   readonly idle: boolean;
@@ -58,7 +49,7 @@ export interface LentArrays {
   lend(column: Column, isOwn: boolean): Promise<LentArray>;
 }
 
-export function createLentArrays(owner: LendingContext): LentArrays {
+export function createLentArrays(owner: ContextMemory): LentArrays {
   const lent = new Map<DeviceBuffer, number>();
 
   /**
@@ -90,11 +81,12 @@ export function createLentArrays(owner: LendingContext): LentArrays {
     },
     async lend(column, isOwn) {
       const { length, source } = column;
+      const { backend } = owner.context;
       if (source.kind === 'view') throw new ArgumentError('column/view', 'A view has no memory to lend.');
       const letGo = keep(source.memory, isOwn);
       try {
-        const rows = typeof length === 'number' ? length : await owner.count(length);
-        const { array, end } = await elementsOf(owner.backend, column, rows);
+        const rows = typeof length === 'number' ? length : await rowsIn(backend, length);
+        const { array, end } = await elementsOf(backend, column, rows);
         return lentArray(owner, array, end, letGo);
       } catch (error) {
         letGo();
@@ -125,7 +117,7 @@ async function elementsOf(backend: Backend, column: Column, rows: number): Promi
   return { array: await readElements(backend, column, rows, into), end: undefined };
 }
 
-function lentArray(owner: LendingContext, array: IntoArray, end: Found['end'], letGo: () => void): LentArray {
+function lentArray(owner: ContextMemory, array: IntoArray, end: Found['end'], letGo: () => void): LentArray {
   let isReleased = false;
   const release = (): void => {
     if (isReleased) return;

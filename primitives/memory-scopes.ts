@@ -3,7 +3,7 @@ import { Column, type ColumnOwner, Memory, type View } from './columns/column.ts
 import { runIn } from './columns/current-context.ts';
 import { viewsBorn } from './columns/program.ts';
 import { memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
-import type { Backend, DeviceBuffer } from './contract/backend.ts';
+import type { DeviceBuffer } from './contract/backend.ts';
 import { ArgumentError, OutOfMemoryError } from './errors.ts';
 
 /**
@@ -11,7 +11,11 @@ import { ArgumentError, OutOfMemoryError } from './errors.ts';
  * scope needs. The outermost scope lives as long as the context. If memory is released while pending operations hold
  * the memory, it is freed when the last hold ends.
  */
-export interface MemoryScopes {
+export interface ContextMemory {
+  /** The context whose memory this is. */
+  readonly context: ColumnOwner;
+  /** Whether the context was closed. */
+  readonly closed: boolean;
   /**
    * Allocates memory that is freed with the innermost scope. If only the device knows the number of rows, `count` is
    * the memory that stores this number.
@@ -49,14 +53,17 @@ export interface MemoryScopes {
    * the result needs.
    */
   scope<R>(pipeline: () => R): R;
-  /** Frees all memory, even if operations hold it. */
-  freeAll(): void;
+  /**
+   * Frees the memory of columns: that of their elements or, for views, what only they need. A row count is freed with
+   * the last column that needs it.
+   */
+  dispose(columns: readonly Column[]): void;
+  /** Frees all memory, even if operations hold it, because the context is closed. */
+  close(): void;
 }
 
-interface Owner {
-  readonly context: ColumnOwner;
-  readonly backend: Backend;
-  readonly automatic: AutomaticColumns;
+/** What else happens when memory is freed, or is needed. */
+interface MemoryHooks {
   /** Called for all memory that is released, including memory that is still held. */
   readonly onRelease: (memory: Memory) => void;
   /**
@@ -72,8 +79,12 @@ interface Scope {
   readonly since: number;
 }
 
-export function createMemoryScopes(owner: Owner): MemoryScopes {
-  const { context, automatic, onRelease, readReleased } = owner;
+export function createMemory(
+  context: ColumnOwner & { readonly automatic: AutomaticColumns },
+  { onRelease, readReleased }: MemoryHooks,
+): ContextMemory {
+  const { automatic } = context;
+  let closed = false;
   const scopes: Scope[] = [{ memories: new Set(), since: 0 }];
   const heldBack = new Set<Memory>();
   const innermost = (): Scope => scopes.at(-1)!;
@@ -86,12 +97,12 @@ export function createMemoryScopes(owner: Owner): MemoryScopes {
 
   const allocateBuffer = (words: number): DeviceBuffer => {
     try {
-      return owner.backend.allocate(words);
+      return context.backend.allocate(words);
     } catch (error) {
       if (!(error instanceof OutOfMemoryError)) throw error;
       if (automatic.releaseUnused()) return allocateBuffer(words);
       if (!readReleased()) throw error;
-      return owner.backend.allocate(words);
+      return context.backend.allocate(words);
     }
   };
 
@@ -121,7 +132,7 @@ export function createMemoryScopes(owner: Owner): MemoryScopes {
   };
 
   const giveBack = ({ giveBack, buffer }: Memory): void => {
-    if (giveBack === undefined) owner.backend.release(buffer);
+    if (giveBack === undefined) context.backend.release(buffer);
     else giveBack();
   };
 
@@ -140,6 +151,10 @@ export function createMemoryScopes(owner: Owner): MemoryScopes {
   };
 
   return {
+    context,
+    get closed() {
+      return closed;
+    },
     allocate: (words, count) => allocateIn(innermost(), words, count),
     allocateOutermost: (words) => allocateIn(scopes[0]!, words),
     allocateFor: (view, words) => allocateIn(scopes.findLast(({ since }) => since <= view.born)!, words),
@@ -165,7 +180,19 @@ export function createMemoryScopes(owner: Owner): MemoryScopes {
         if (scope.memories.size > 0) endScope(scope, result);
       }
     },
-    freeAll() {
+    dispose(columns) {
+      for (const { source } of columns) {
+        for (const memory of source.kind === 'stored' ? [source.memory] : source.view.owned) release(memory);
+        if (source.kind === 'view') automatic.disposeUnder(source.view);
+      }
+      for (const { length } of columns) {
+        if (typeof length === 'number') continue;
+        if (length.memory.dependents === 0) release(length.memory);
+        else length.memory.goesWithLast = true;
+      }
+    },
+    close() {
+      closed = true;
       for (const { memories } of scopes) for (const memory of memories) release(memory);
       for (const memory of heldBack) giveBack(memory);
       heldBack.clear();

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { requireOneOf, wrongArgument } from './arguments.ts';
-import { Column, type ColumnOwner, cellColumn, type DeviceLength, type Memory, viewColumn } from './columns/column.ts';
+import { Column, cellColumn, type DeviceLength, Memory, viewColumn } from './columns/column.ts';
 import { extentOf, fuse, programOf } from './columns/program.ts';
 import type { Backend, DeviceBuffer, SharedDevice, Storage } from './contract/backend.ts';
 import type { GpuBuffer } from './contract/gpu-types.ts';
@@ -10,7 +10,9 @@ import { select } from './functors/standard/choose.ts';
 import { type U32, Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
 import { aFiniteNumber, anything, type FieldKinds } from './kinds.ts';
+import type { ContextMemory } from './memory-scopes.ts';
 import { requireOptions } from './options.ts';
+import { storeColumns } from './stores.ts';
 import { STORAGE_BYTES } from './uploads.ts';
 
 /**
@@ -98,26 +100,12 @@ const BORROW_OPTIONS: FieldKinds<BorrowOptions<BufferElements>> = {
 
 const LEND_OPTIONS: FieldKinds<LendOptions> = { alignment: aFiniteNumber };
 
-/** The operations of a context that borrowing and lending need. */
-export interface SharingContext {
-  readonly context: ColumnOwner;
-  readonly backend: Backend;
-  /** Makes memory from a borrowed buffer. The memory is freed with the current scope. */
-  keep(buffer: DeviceBuffer): Memory;
-  allocate(words: number): Memory;
-  /** Copies a column to new memory. `call` names the caller in errors. */
-  copy(column: Column, call: string): Column;
-  hold(memory: Memory): void;
-  letGo(memory: Memory): void;
-  release(memory: Memory): void;
-}
-
 export function borrowColumn<E extends BufferElements>(
-  sharing: SharingContext,
+  owner: ContextMemory,
   buffer: GpuBuffer,
   options: BorrowOptions<E>,
 ): Column<ElementsType<E>> {
-  const shared = requireShared('borrow', sharing.backend);
+  const shared = requireShared('borrow', owner.context.backend);
   requireBuffer('buffer', buffer);
   if (options === undefined) throw wrongArgument('borrow', 'options', options, '{ type, … }');
   requireOptions('borrow', BORROW_OPTIONS, options);
@@ -132,14 +120,27 @@ export function borrowColumn<E extends BufferElements>(
   const capacity = Math.floor(bytes / size);
   if (typeof count === 'number') requireBytes('count', count, 1, capacity);
   const length =
-    count === undefined || typeof count === 'number' ? (count ?? capacity) : countAt(sharing, count, capacity);
+    count === undefined || typeof count === 'number' ? (count ?? capacity) : countAt(owner, count, capacity);
   const elements = typeof length === 'number' ? length : capacity;
   const place = shared.borrow(buffer, offset, elements * size);
-  const memory = sharing.keep(place.buffer);
+  const memory = keepBorrowed(owner, place.buffer);
   const storage = type === 'bool' ? 'u32' : type;
   const source = { kind: 'stored', memory, storage, offset: place.byte / size } as const;
-  const column = new Column(sharing.context, typeOf(type), length, source);
+  const column = new Column(owner.context, typeOf(type), length, source);
   return (type === 'bool' ? truths(column, memory) : column) as Column as Column<ElementsType<E>>;
+}
+
+/** Makes memory from a borrowed buffer. The memory is freed with the current scope. */
+function keepBorrowed(owner: ContextMemory, buffer: DeviceBuffer): Memory {
+  const memory = new Memory(owner.context, buffer);
+  memory.borrowed = true;
+  owner.own(memory);
+  return memory;
+}
+
+/** Copies a column to new memory. `call` names the caller. */
+function copyOf({ context }: ContextMemory, column: Column, call: string): Column {
+  return storeColumns(context, [column], column.length, call)[0]!;
 }
 
 /**
@@ -154,21 +155,21 @@ function truths(words: Column, memory: Memory): Column<'bool'> {
 }
 
 /** Copies a count to memory of the context, because the word in the user's buffer may change later. */
-function countAt(sharing: SharingContext, count: BufferCount, limit: number): DeviceLength {
+function countAt(owner: ContextMemory, count: BufferCount, limit: number): DeviceLength {
   if (!isRecord(count)) throw wrongArgument('borrow', 'the option count', count, 'a number or { buffer, offset }');
   const { buffer, offset } = count;
   requireBuffer('the option count.buffer', buffer);
   requireBytes('count.offset', offset, 4, Math.floor(buffer.size / 4) * 4 - 4);
-  const shared = requireShared('borrow', sharing.backend);
+  const shared = requireShared('borrow', owner.context.backend);
   const place = shared.borrow(buffer, offset, 4);
-  const borrowed = sharing.keep(place.buffer);
-  const { source } = sharing.copy(cellColumn(borrowed, 'u32', place.byte / 4), 'borrow');
-  sharing.release(borrowed);
+  const borrowed = keepBorrowed(owner, place.buffer);
+  const { source } = copyOf(owner, cellColumn(borrowed, 'u32', place.byte / 4), 'borrow');
+  owner.release(borrowed);
   return { memory: (source as { readonly memory: Memory }).memory, word: 0, minus: 0, limit };
 }
 
-export function lendColumn(sharing: SharingContext, column: Column, options: LendOptions = {}): LentColumn {
-  const shared = requireShared('lend', sharing.backend);
+export function lendColumn(owner: ContextMemory, column: Column, options: LendOptions = {}): LentColumn {
+  const shared = requireShared('lend', owner.context.backend);
   requireOptions('lend', LEND_OPTIONS, options);
   const { alignment = 1 } = options;
   if (!Number.isInteger(alignment) || alignment < 1) {
@@ -178,25 +179,25 @@ export function lendColumn(sharing: SharingContext, column: Column, options: Len
   }
   const held: Memory[] = [];
   const hold = (memory: Memory): void => {
-    sharing.hold(memory);
+    owner.hold(memory);
     held.push(memory);
   };
-  const letGo = (): void => held.splice(0).forEach(sharing.letGo);
+  const letGo = (): void => held.splice(0).forEach(owner.letGo);
   const lost = new AbortController();
   const onLost = (reason: unknown): void => lost.abort(reason);
   /** Holds memory and gives up all other use of it, so that the memory is freed when the hold ends. */
   const holdAlone = (memory: Memory): Memory => {
     hold(memory);
-    sharing.release(memory);
+    owner.release(memory);
     return memory;
   };
   try {
-    const stored = isAligned(column, alignment) ? column : sharing.copy(column, 'lend');
+    const stored = isAligned(column, alignment) ? column : copyOf(owner, column, 'lend');
     const { memory, storage, offset } = stored.source as Extract<Column['source'], { kind: 'stored' }>;
     if (stored === column) hold(memory);
     else holdAlone(memory);
     const { length, capacity } = column;
-    const counted = typeof length === 'number' ? undefined : holdAlone(drawRecord(sharing, length));
+    const counted = typeof length === 'number' ? undefined : holdAlone(drawRecord(owner, length));
     const lent = shared.lend(memory.buffer, onLost);
     const lentCount = counted && shared.lend(counted.buffer, onLost);
     const type = column.type === 'bool' ? 'bool' : storage;
@@ -240,15 +241,15 @@ function isAligned({ source, type }: Column, alignment: number): boolean {
  * Makes the record for `drawIndirect` and `drawIndexedIndirect`: `length` as the number of vertices, 1 as the number of
  * instances, and zeros.
  */
-function drawRecord({ context, backend, allocate }: SharingContext, length: DeviceLength): Memory {
+function drawRecord({ context }: ContextMemory, length: DeviceLength): Memory {
   const words = 5;
-  const memory = allocate(words);
+  const memory = context.allocate(words);
   const u32 = (value: number): U32 => new Value<'u32'>(literal('u32', value));
   const record = fuse('lend', [], ['u32'], (index, _, loader) => [
     select(select(u32(0), u32(1), index.eq(1)), loader.length(length), index.eq(0)),
   ]);
   const store = { buffer: memory.buffer, offset: 0, capacity: words, value: 0 };
-  backend.forEach(extentOf(words), programOf(record, context, words), [store]);
+  context.backend.forEach(extentOf(words), programOf(record, context, words), [store]);
   return memory;
 }
 

@@ -1,9 +1,10 @@
 import { requireOneOf, wrongArgument } from './arguments.ts';
-import { Column, type ColumnOwner, type Memory, requireLength } from './columns/column.ts';
+import { Column, requireLength } from './columns/column.ts';
 import { arrayOver, encode, type HostArray, requireMemory, type StoredArrayOf } from './columns/host-array.ts';
-import type { Backend, Storage, WordSource } from './contract/backend.ts';
+import type { Storage, WordSource } from './contract/backend.ts';
 import { isPromise, isRecord } from './given.ts';
 import { aFunction, aSignal, type FieldKinds } from './kinds.ts';
+import type { ContextMemory } from './memory-scopes.ts';
 import { requireOptions } from './options.ts';
 import { SourceFailure, uploadTo } from './word-sources.ts';
 
@@ -92,17 +93,6 @@ export const STORAGE_BYTES: Readonly<Record<Storage, number>> = {
   i16: 2,
 };
 
-/** The operations of a context that uploading needs. */
-export interface UploadingContext {
-  readonly context: ColumnOwner;
-  readonly backend: Backend;
-  /** Allocates memory that stays allocated when the current scope ends. */
-  allocate(words: number): Memory;
-  hold(memory: Memory): void;
-  letGo(memory: Memory): void;
-  release(memory: Memory): void;
-}
-
 /** Starts uploads, and keeps track of those that are pending. */
 export interface Uploads {
   upload(source: UploadSource, options?: UploadOptions): Promise<Column>;
@@ -110,7 +100,7 @@ export interface Uploads {
   stop(reason: unknown): void;
 }
 
-export function createUploads(owner: UploadingContext): Uploads {
+export function createUploads(owner: ContextMemory): Uploads {
   const underWay = new Set<AbortController>();
   return {
     async upload(given, options) {
@@ -136,13 +126,13 @@ export function createUploads(owner: UploadingContext): Uploads {
 }
 
 async function uploadElements(
-  owner: UploadingContext,
+  owner: ContextMemory,
   elements: Elements,
   signal: AbortSignal,
   onProgress: UploadOptions['onProgress'],
 ): Promise<Column> {
   const { type, storage, length, bytes } = elements;
-  const memory = owner.allocate(Math.ceil(bytes / 4));
+  const memory = owner.allocateOutermost(Math.ceil(bytes / 4));
   const column = new Column(owner.context, type, length, { kind: 'stored', memory, storage, offset: 0 });
   if (bytes === 0) return column;
   // Keep the memory allocated until no pending read of the source can write to it.
@@ -151,7 +141,7 @@ async function uploadElements(
   const progress = (done: number): void => {
     if (!isOver && !signal.aborted) onProgress?.(done, bytes);
   };
-  const work = uploadTo(owner.backend, memory.buffer, sourceOf(elements, signal, progress));
+  const work = uploadTo(owner.context.backend, memory.buffer, sourceOf(elements, signal, progress));
   void work.then(
     () => owner.letGo(memory),
     () => owner.letGo(memory),

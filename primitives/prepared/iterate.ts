@@ -83,7 +83,7 @@ export async function iterate<I extends PreparedInputs, R extends Table>(
   try {
     return (await iterateFrom(parts, first, options)) as Iterated<R>;
   } finally {
-    for (const memory of first.stored) parts.home.release(memory);
+    for (const memory of first.stored) parts.home.memory.release(memory);
   }
 }
 
@@ -126,12 +126,12 @@ interface Loop extends PreparedParts {
  */
 function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
   const { home, recorded, ring } = parts;
-  const { backend } = home;
+  const { memory: owner, backend } = home;
   const { script, hasNews, state } = loopScriptOf(recorded, parts.inputs);
   const { sets, news } = takeMemory(parts, hasNews);
   const memories = sets.map((set) => ring.hand(set));
   parts.beginLoop(script);
-  for (const each of memories) keepCounts(home, recorded, first, each);
+  for (const each of memories) keepCounts(owner, recorded, first, each);
   /**
    * Maps the number of a round to the arguments of the round. Arguments are kept as long as their round may turn out to
    * be the last, or will be compared with a later round. `calls` contains the calls of the last two rounds.
@@ -154,7 +154,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       for (const [leaf, at] of results.entries()) {
         const { at: result, type, storage, offset } = recorded.results[at]!;
         const memory = from[result]!;
-        columns[inputs[leaf]!] = new Column(home.context, type, length, { kind: 'stored', memory, storage, offset });
+        columns[inputs[leaf]!] = new Column(owner.context, type, length, { kind: 'stored', memory, storage, offset });
       }
     }
     return { columns, lengths, block, stored: [] };
@@ -183,27 +183,27 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
     },
     finish(rounds) {
       const last = (rounds - 1) % 2;
-      for (const memory of memories[last]!) home.own(memory);
-      keepCounts(home, recorded, given.get(rounds - 1)!, memories[last]!);
+      for (const memory of memories[last]!) owner.own(memory);
+      keepCounts(owner, recorded, given.get(rounds - 1)!, memories[last]!);
       // The row counts of the last round's results may be stored in memory of the previous round. Such memory must be
       // kept.
       const counts = new Set(memories[last]!.map(({ count }) => count));
       for (const memory of memories[1 - last]!) {
         memory.goesWithLast = true;
-        if (counts.has(memory)) home.own(memory);
-        else home.release(memory);
+        if (counts.has(memory)) owner.own(memory);
+        else owner.release(memory);
       }
       home.checks.derive(
         [...buffersRead(recorded, first).values()],
         memories[last]!.map(({ buffer }) => buffer),
       );
-      return tableOf(home.context, recorded, given.get(rounds - 1)!, memories[last]!);
+      return tableOf(owner.context, recorded, given.get(rounds - 1)!, memories[last]!);
     },
     giveUp() {
       // Sets of result memory that were allocated for this loop are freed after use, so that the pipeline keeps as
       // many sets as before.
       for (const set of sets) set.isGivenUp = set.isNew;
-      for (const memory of memories.flat()) home.release(memory);
+      for (const memory of memories.flat()) owner.release(memory);
     },
     end() {
       for (const buffer of news) backend.release(buffer);
@@ -224,7 +224,7 @@ function takeMemory(
   const news: DeviceBuffer[] = [];
   try {
     for (let i = 0; i < 2; i++) sets.push(ring.take());
-    for (let i = 0; hasNews && i < 2; i++) news.push(home.allocate(NEWS_WORDS));
+    for (let i = 0; hasNews && i < 2; i++) news.push(home.memory.allocateBuffer(NEWS_WORDS));
     if (hasNews) home.backend.write(news[1]!, 0, new Uint32Array(NEWS_WORDS));
     return { sets, news };
   } catch (error) {

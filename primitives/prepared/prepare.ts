@@ -22,6 +22,7 @@ import { assemble } from '../functors/shapes.ts';
 import { isRecord } from '../given.ts';
 import { wordOfValue } from '../ir/evaluate.ts';
 import type { ScalarType } from '../ir/ir.ts';
+import type { ContextMemory } from '../memory-scopes.ts';
 import { isTableInput, type PreparedArguments, type PreparedInputs, requireInputs, type TableInput } from './inputs.ts';
 import { playScript } from './play.ts';
 import { type RecordedPipeline, type ResultLength, recordPipeline } from './record-pipeline.ts';
@@ -40,23 +41,14 @@ export interface Prepared<I extends PreparedInputs = PreparedInputs, R extends T
   [Symbol.dispose](): void;
 }
 
-/** The operations of a context that preparing a pipeline needs. */
+/** What preparing a pipeline needs of a context. */
 export interface PreparingContext {
-  readonly context: ColumnOwner;
+  readonly memory: ContextMemory;
   /** The backend of the context, without the wrapper that watches commands. */
   readonly backend: Backend;
   readonly checks: CapacityChecks;
   /** Creates a context in which the commands of a pipeline are recorded. */
   createContext(backend: Backend, recording: Recording): ColumnOwner;
-  allocate(words: number): DeviceBuffer;
-  /** Adds memory to the current scope, so that the memory is freed when this scope ends. */
-  own(memory: Memory): void;
-  release(memory: Memory): void;
-  hold(memory: Memory): void;
-  letGo(memory: Memory): void;
-  /** Increases the number of memories that depend on a row count. */
-  depend(count: Memory): void;
-  endDependence(count: Memory): void;
 }
 
 /**
@@ -101,22 +93,23 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
   sets: number = SETS,
 ): Prepared<I, R> {
   requireInputs(inputs);
-  const { context, backend } = home;
+  const { memory, backend } = home;
+  const { context } = memory;
   if (context.recording !== undefined || recordingFor(context) !== undefined) return inline(pipeline);
   const recorded = recordPipeline(context, home.createContext, backend, inputs, pipeline as never);
   const { script } = recorded;
-  const ring = createRing(home, recorded, sets);
+  const ring = createRing(memory, backend, recorded, sets);
   try {
     backend.prepareScript?.(script);
   } catch (error) {
     ring.dispose();
     throw error;
   }
-  for (const { memory } of recorded.constants) home.hold(memory);
+  for (const constant of recorded.constants) memory.hold(constant.memory);
   const countsAround = recorded.results.flatMap(({ length }) =>
     typeof length === 'object' && 'memory' in length ? [length.memory] : [],
   );
-  countsAround.forEach(home.depend);
+  for (const count of countsAround) count.dependents++;
   /**
    * All scripts that the backend has played for this pipeline: the script of ordinary calls, and the scripts of
    * loops.
@@ -127,7 +120,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
 
   const read = (args: { readonly [name: string]: unknown }): GivenArguments | 'recording' => {
     if (disposed) throw disposedPipeline();
-    return readArguments(home, inputs, args);
+    return readArguments(memory, inputs, args);
   };
   const call = (args: PreparedArguments<I>): R => {
     const given = read(args);
@@ -136,12 +129,12 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
     try {
       const set = playInto(given);
       const memories = ring.hand(set);
-      memories.forEach(home.own);
-      keepCounts(home, recorded, given, memories);
+      memories.forEach(memory.own);
+      keepCounts(memory, recorded, given, memories);
       noteChecks(home, recorded, given, memories);
       return tableOf(context, recorded, given, memories) as R;
     } finally {
-      for (const memory of given.stored) if (!returned.has(memory)) home.release(memory);
+      for (const each of given.stored) if (!returned.has(each)) memory.release(each);
     }
   };
   const playInto = (given: GivenArguments): ResultSet => {
@@ -158,8 +151,8 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
   const free = (): void => {
     for (const each of played) backend.forgetScript?.(each);
     ring.dispose();
-    countsAround.forEach(home.endDependence);
-    for (const { memory } of recorded.constants) home.letGo(memory);
+    countsAround.forEach(memory.endDependence);
+    for (const constant of recorded.constants) memory.letGo(constant.memory);
   };
   const dispose = (): void => {
     if (disposed) return;
@@ -229,7 +222,7 @@ export interface GivenArguments {
 }
 
 function readArguments(
-  { context, release }: PreparingContext,
+  { context, release }: ContextMemory,
   inputs: PreparedInputs,
   args: { readonly [name: string]: unknown },
 ): GivenArguments | 'recording' {
@@ -318,7 +311,7 @@ function inputsOf({ constants }: RecordedPipeline, { columns }: GivenArguments):
  * pipeline.
  */
 function noteChecks(
-  { checks, release }: PreparingContext,
+  { checks, memory: { release } }: PreparingContext,
   recorded: RecordedPipeline,
   given: GivenArguments,
   memories: readonly Memory[],
@@ -347,7 +340,7 @@ function noteChecks(
  * is then freed with the last of its dependents.
  */
 export function keepCounts(
-  { depend, endDependence }: PreparingContext,
+  { endDependence }: ContextMemory,
   { results }: RecordedPipeline,
   given: GivenArguments,
   memories: readonly Memory[],
@@ -359,7 +352,7 @@ export function keepCounts(
     const { count } = memory;
     if (typeof now === 'number' || now.memory === count) continue;
     memory.count = now.memory;
-    depend(now.memory);
+    now.memory.dependents++;
     if (count !== undefined) endDependence(count);
   }
 }

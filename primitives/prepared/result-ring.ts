@@ -1,5 +1,6 @@
-import { type ColumnOwner, Memory } from '../columns/column.ts';
+import { Memory } from '../columns/column.ts';
 import type { Backend, DeviceBuffer } from '../contract/backend.ts';
+import type { ContextMemory } from '../memory-scopes.ts';
 import type { RecordedPipeline } from './record-pipeline.ts';
 
 /** A set of buffers for the results of one call. */
@@ -27,20 +28,14 @@ export interface ResultRing {
   dispose(): void;
 }
 
-/** The operations of a context that the ring needs. */
-interface RingOwner {
-  readonly context: ColumnOwner;
-  /** The backend of the context, without the wrapper that watches commands. */
-  readonly backend: Backend;
-  allocate(words: number): DeviceBuffer;
-}
-
 /**
  * Creates a pool of result sets and allocates `kept` sets for the pool. If `kept` is 0, no set is reused; otherwise all
- * sets are reused, including sets that are allocated later.
+ * sets are reused, including sets that are allocated later. `backend` is that of the context, without the wrapper that
+ * watches commands.
  */
 export function createRing(
-  { context, backend, allocate }: RingOwner,
+  { context, allocateBuffer }: ContextMemory,
+  backend: Backend,
   { script, results }: RecordedPipeline,
   kept: number,
 ): ResultRing {
@@ -62,7 +57,7 @@ export function createRing(
   const make = (): ResultSet => {
     const buffers: DeviceBuffer[] = [];
     try {
-      for (const { words } of script.results) buffers.push(allocate(words));
+      for (const { words } of script.results) buffers.push(allocateBuffer(words));
     } catch (error) {
       for (const buffer of buffers) backend.release(buffer);
       throw error;
