@@ -27,43 +27,59 @@ import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
  */
 export const TREE_BINDINGS = 2;
 
-/**
- * Scans in several launches: totals of blocks, a scan of these totals, and then the prefixes within blocks. Values are
- * combined in the order of the combination tree, and no workgroup waits for another.
- */
-export function scanByTree(
+/** A scan along the combination tree. */
+export interface TreeScan {
+  readonly tree: Tree;
+  readonly source: KernelSource;
+  /** States of the blocks of each level, the lowest first: their totals, and the exclusive prefixes of these totals. */
+  readonly totals: readonly States[];
+  readonly prefixes: readonly States[];
+  /** The destination of the total of all elements, if it is wanted. */
+  readonly cell: Destination | undefined;
+  release(): void;
+}
+
+export function createTreeScan(
   engine: Engine,
   extent: Extent,
   monoid: MonoidProgram,
   source: KernelSource,
-  sinks: readonly PlacedSink[],
   total: Cell | undefined,
-): void {
+): TreeScan {
   const { pool } = engine;
   const { parameters, length } = source;
-  const levels = levelsOf(capacityOf(extent));
-  const tree: Tree = { monoid, parameters, length };
-  const cell =
-    total === undefined ? undefined : linkCell(parameters, pool.resolve(total.buffer), total.word, monoid.types.length);
-  const totals = allocateTotals(engine, parameters, levels.slice(1), monoid.types);
-  const prefixes = allocateTotals(engine, parameters, levels.slice(1), monoid.types);
-  if (totals.length > 0) {
-    const slot = reduceProgram(engine, tree, source, totals[0]!);
-    for (let i = 1; i < totals.length; i++) reduceTotals(engine, tree, slot, i, totals[i - 1]!, totals[i]!);
-    for (let i = totals.length - 1; i >= 0; i--) {
-      const top = i === totals.length - 1;
-      scanTotals(
-        engine,
-        tree,
-        slot,
-        i + 1,
-        totals[i]!,
-        prefixes[i]!,
-        top ? undefined : prefixes[i + 1],
-        top ? cell : undefined,
-      );
-    }
+  const cell = total && linkCell(parameters, pool.resolve(total.buffer), total.word, monoid.types.length);
+  const levels = levelsOf(capacityOf(extent)).slice(1);
+  const totals = allocateTotals(engine, parameters, levels, monoid.types);
+  const prefixes = allocateTotals(engine, parameters, levels, monoid.types);
+  return {
+    ...{ tree: { monoid, parameters, length }, source, totals, prefixes, cell },
+    release: () => {
+      for (const { memory } of [...totals, ...prefixes]) pool.release(memory);
+    },
+  };
+}
+
+/** Reduces every block of elements to its total. */
+export function upsweep(engine: Engine, { tree, source, totals }: TreeScan): ParameterSlot {
+  return reduceProgram(engine, tree, source, totals[0]!);
+}
+
+/**
+ * Scans the totals of the blocks: reduces blocks of totals, level by level up to one block, then writes the prefixes of
+ * the totals, level by level down.
+ */
+export function spine(engine: Engine, { tree, totals, prefixes, cell }: TreeScan, slot: ParameterSlot): void {
+  const top = totals.length - 1;
+  for (let i = 1; i <= top; i++) reduceTotals(engine, tree, slot, i, totals[i - 1]!, totals[i]!);
+  for (let i = top; i >= 0; i--) {
+    scanTotals(engine, tree, slot, i + 1, totals[i]!, prefixes[i]!, prefixes[i + 1], i === top ? cell : undefined);
   }
+}
+
+/** Scans within every block, starting from the block's prefix, and gives the results to the sinks. */
+export function downsweep(engine: Engine, scan: TreeScan, sinks: readonly PlacedSink[]): void {
+  const { tree, source, prefixes, cell } = scan;
   const rounds = sinks.flatMap(({ sink, windows }) => windows.map((window) => ({ sink, window })));
   for (const [round, { sink, window }] of rounds.entries()) {
     const { bindings, stores, key, code } = bindScan(engine, source, sink, window);
@@ -75,13 +91,12 @@ export function scanByTree(
       blocks: Math.max(1, Math.ceil((window.to - window.from) / BLOCK)),
       end: window.to,
       before: prefixes[0],
-      total: totals.length === 0 && round === 0 ? cell : undefined,
+      total: prefixes.length === 0 && round === 0 ? cell : undefined,
       light: isLight(source.program.module) && isLight(sink.emit.module),
       key,
       code: (helpers) => `${code(helpers)}\n${emitConsume(stores)}\n${emitEvaluation(source.program)}`,
     });
   }
-  for (const { memory } of [...totals, ...prefixes]) pool.release(memory);
 }
 
 /** Launches a scan that reads the totals of a level and writes the exclusive prefixes of these totals. */

@@ -7,9 +7,17 @@ import { linkSource } from '../shared/source.ts';
 import { prepareSource } from '../shared/stored-source.ts';
 import { LOOK_BACK_BINDINGS, lookBackTile, scanByLookBack } from './scan-look-back.ts';
 import { linkSink, placeSinks, splitScan } from './scan-sink.ts';
-import { scanByTree, TREE_BINDINGS } from './scan-tree.ts';
+import { createTreeScan, downsweep, spine, TREE_BINDINGS, upsweep } from './scan-tree.ts';
 
-/** Runs a scan command; see `Backend.scan`. */
+/**
+ * Runs a scan command; see `Backend.scan`. There are two ways:
+ *
+ * - By look-back, in one launch, in which a workgroup waits for the prefixes of the workgroups before it.
+ * - Along the combination tree, in launches of three phases, in which no workgroup waits for another: the upsweep reduces
+ *   blocks of elements to their totals, the spine scans these totals, and the downsweep scans within the blocks.
+ *
+ * Source: Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016, for both.
+ */
 export function scan(engine: Engine, command: ScanCommand): void {
   const { stores, total } = command;
   const written = [...stores, ...(total === undefined ? [] : [total])].map(({ buffer }) => buffer);
@@ -20,11 +28,11 @@ export function scan(engine: Engine, command: ScanCommand): void {
 }
 
 function runScan(engine: Engine, command: ScanCommand): void {
-  if (scanInOnePass(engine, command) || scanFused(engine, command, TREE_BINDINGS)) return;
+  if (scanInOnePass(engine, command) || scanByTree(engine, command, TREE_BINDINGS)) return;
   const { extent, monoid, emit, stores } = command;
   const split = splitScan(engine, extent, monoid, emit);
   const others = TREE_BINDINGS + 1;
-  if (!scanFused(engine, { ...command, ...split.first, form: undefined }, others)) {
+  if (!scanByTree(engine, { ...command, ...split.first, form: undefined }, others)) {
     throw tooManyBindings(others + 1, engine.limits.storageBuffers);
   }
   forEach(engine, extent, split.second, stores);
@@ -53,12 +61,20 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
  * Scans along the combination tree if one launch can bind the program, a store and `others` more buffers. Returns false
  * if nothing was scanned.
  */
-function scanFused(engine: Engine, command: ScanCommand, others: number): boolean {
+function scanByTree(engine: Engine, command: ScanCommand, others: number): boolean {
   const { extent, monoid, program, emit, stores, total } = command;
   const source = prepareSource(engine, extent, program, BLOCK, others);
   const sink = linkSink(engine, source, extent, emit, stores);
   const sinks = placeSinks(engine, capacityOf(extent), source, sink, BLOCK, TREE_BINDINGS);
-  if (sinks !== undefined) scanByTree(engine, extent, monoid, source, sinks, total);
+  if (sinks !== undefined) {
+    const tree = createTreeScan(engine, extent, monoid, source, total);
+    if (tree.totals.length > 0) {
+      const slot = upsweep(engine, tree);
+      spine(engine, tree, slot);
+    }
+    downsweep(engine, tree, sinks);
+    tree.release();
+  }
   source.release();
   return sinks !== undefined;
 }
