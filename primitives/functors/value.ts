@@ -169,6 +169,15 @@ export function requireOperand(call: string, argument: string, given: unknown): 
   throw wrongInput(call, argument, given, 'a value of the functor', remedy);
 }
 
+/** The result of an operation, of the type of its first operand. Errors name the operands as the caller does. */
+export function applied<T extends ScalarType>(
+  name: OperationName,
+  operands: { readonly [argument: string]: unknown },
+): Value<T> {
+  const given = Object.entries(operands).map(([argument, operand]) => requireOperand(name, argument, operand));
+  return new Value<T>(operate(name, given));
+}
+
 /** Requires a condition: a bool value of the functor, not a JavaScript boolean. */
 export function requireCondition(call: string, given: unknown): Operand {
   if (typeof given === 'boolean') {

@@ -1,7 +1,10 @@
 import * as q from '../../index.ts';
+import { arityOf, operationNames } from '../../primitives/ir/operations.ts';
 import { arrow, c, double, type Loose, p, promise, type Row, refuses } from './misuse-support.ts';
 
 const { u32 } = q;
+
+const unaryFunctions = operationNames.filter((name) => name in q && arityOf(name) === 1);
 
 /** Makes a call that writes a functor with a mistake in its body. */
 const inBody =
@@ -93,22 +96,9 @@ const rows: readonly Row[] = [
   ['max of nothing', inBody(() => p.max!()), 'functor/argument', 'first'],
   ['clamp of a number', inBody(() => p.clamp!(1, 2, 3)), 'functor/argument', 'x'],
   ['mulhi of a number', inBody(({ x }) => p.mulhi!(x, 2)), 'functor/argument', 'b'],
-  ...(
-    [
-      'clz',
-      'ctz',
-      'popcount',
-      'reverseBits',
-      'floor',
-      'ceil',
-      'trunc',
-      'round',
-      'sqrt',
-      'bitsToU32',
-      'bitsToI32',
-      'bitsToF32',
-    ] as const
-  ).map((name): Row => [`${name} of nothing`, inBody(() => p[name]!()), 'functor/argument', name]),
+  ...[...unaryFunctions, 'bitsToU32', 'bitsToI32', 'bitsToF32'].map(
+    (name): Row => [`${name} of nothing`, inBody(() => p[name]!()), 'functor/argument', name],
+  ),
   ['an unknown method', inBody(({ x }) => x.sin!()), 'functor/member', 'sin'],
   ['a field of a number', inBody(({ x }) => (x.lo as unknown as Loose).add!(1)), 'functor/member', 'add'],
   ['set of a value', inBody(({ x }) => x.set!(1)), 'functor/member', 'set'],

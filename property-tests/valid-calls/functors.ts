@@ -1,5 +1,6 @@
 import * as q from '../../primitives/index.ts';
 import { fn, u32 } from '../../primitives/index.ts';
+import { factsOf, operationNames } from '../../primitives/ir/operations.ts';
 import { type Arguments, opaque, type ValidCall, type ValidCalls } from './valid-call.ts';
 
 /** Values that exist only in the body of a functor. They can be arguments of calls in the body. */
@@ -65,34 +66,36 @@ const inBodies: readonly (readonly [name: keyof typeof q, args: () => Arguments]
   ['bitsToI32', one(a)],
   ['bitsToU32', one(i)],
   ['bool', () => ({ value: true })],
-  ['ceil', one(f)],
   ['clamp', () => ({ x: a, low: 1, high: 2 })],
-  ['clz', one(a)],
-  ['ctz', one(a)],
   ['dotOfHalves', () => ({ a, b: a })],
   ['f32', literal],
-  ['floor', one(f)],
   ['i32', literal],
   ['i64OfI32', () => ({ a: i })],
   ['max', () => ({ first: a, second: 2 })],
   ['min', () => ({ first: a, second: 2 })],
-  ['mulhi', () => ({ a, b: a })],
   ['packHalves', () => ({ low: i, high: i })],
-  ['popcount', one(a)],
-  ['reverseBits', one(a)],
-  ['round', one(f)],
   ['select', () => ({ a, b: 2, condition: flag })],
-  ['sqrt', one(f)],
-  ['trunc', one(f)],
   ['u32', literal],
   ['u64OfU32', () => ({ a })],
 ];
+
+/** The functions that are operations of the same name. Their parameters are `x`, or `x` and `count`, or `a` and `b`. */
+const ofOperations = operationNames
+  .filter((name) => name in q && !inBodies.some(([other]) => other === name))
+  .map((name) => {
+    const { on, signature } = factsOf(name);
+    const value = { u32: a, i32: i, f32: f, bool: flag }[on[0]!];
+    const others = { unary: { x: value }, shift: { x: value, count: a } };
+    return [name, () => others[signature as keyof typeof others] ?? { a: value, b: value }] as const;
+  });
 
 const type = (): Arguments => ({ type: u32 });
 const exported: Readonly<Record<string, unknown>> = q;
 
 export const functorCalls: ValidCalls = {
-  ...Object.fromEntries(inBodies.map(([name, args]) => [name, inBody(exported[name] as never, args)])),
+  ...Object.fromEntries(
+    [...ofOperations, ...inBodies].map(([name, args]) => [name, inBody(exported[name] as never, args)]),
+  ),
   While: inBody(
     ((condition: () => unknown, own: unknown) => q.While(condition as never, own as never)) as never,
     () => ({ condition: () => q.u32(1).eq(2), body }),

@@ -126,7 +126,7 @@ export const primitiveCalls: ValidCalls = {
   },
   pack: () => ({ values: x, ...where }),
   unpack: () => ({ packed: { words: x, widths: x }, ...where }),
-  decodeTiles: () => ({ words: x, tiles: { start: x, first: x }, options: { columns: 4, rows: 8, as: 'u16' } }),
+  decodeTiles: () => ({ words: x, tiles: { start: x, first: x }, options: { columns: 4, rows: 8, as: 'u16', ...at } }),
   tileHistograms: () => ({
     words: x,
     tiles: { start: x, first: x },
@@ -138,7 +138,7 @@ export const primitiveCalls: ValidCalls = {
       ...at,
     },
   }),
-  tileSums: () => ({ values: x, options: { columns: 2, rows: 3 } }),
+  tileSums: () => ({ values: x, options: { columns: 2, rows: 3, ...at } }),
   narrow: () => ({ values: x, format: 'u16', ...where }),
   packBits: () => ({ flags: q.map(isOdd, { x }), ...where }),
   partition: predicate('predicate'),

@@ -1,5 +1,5 @@
 import { operate } from '../recorder.ts';
-import { type F32, type I32, requireOperand, type U32, Value } from '../value.ts';
+import { applied, type F32, type I32, requireOperand, type U32, Value } from '../value.ts';
 
 /**
  * Number of zero bits above the highest set bit; 32 for 0.
@@ -9,7 +9,7 @@ import { type F32, type I32, requireOperand, type U32, Value } from '../value.ts
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 1, 2 ** 31)) })); // Uint32Array [32, 31, 0]
  */
 export function clz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
-  return new Value<T>(operate('clz', [requireOperand('clz', 'x', x)]));
+  return applied('clz', { x });
 }
 
 /**
@@ -20,7 +20,7 @@ export function clz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 1, 12)) })); // Uint32Array [32, 0, 2]
  */
 export function ctz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
-  return new Value<T>(operate('ctz', [requireOperand('ctz', 'x', x)]));
+  return applied('ctz', { x });
 }
 
 /**
@@ -31,7 +31,7 @@ export function ctz<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 7, 2 ** 32 - 1)) })); // Uint32Array [0, 3, 32]
  */
 export function popcount<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
-  return new Value<T>(operate('popcount', [requireOperand('popcount', 'x', x)]));
+  return applied('popcount', { x });
 }
 
 /**
@@ -42,7 +42,7 @@ export function popcount<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 1, 6)) })); // Uint32Array [0, 2147483648, 1610612736]
  */
 export function reverseBits<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
-  return new Value<T>(operate('reverseBits', [requireOperand('reverseBits', 'x', x)]));
+  return applied('reverseBits', { x });
 }
 
 /**
@@ -53,7 +53,7 @@ export function reverseBits<T extends 'u32' | 'i32'>(x: Value<T>): Value<T> {
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(2 ** 31, 7)) })); // Uint32Array [2, 0]
  */
 export function mulhi(a: U32, b: U32): U32 {
-  return new Value<'u32'>(operate('mulhi', [requireOperand('mulhi', 'a', a), requireOperand('mulhi', 'b', b)]));
+  return applied('mulhi', { a, b });
 }
 
 /**

@@ -1,5 +1,4 @@
-import { operate } from '../recorder.ts';
-import { type F32, requireOperand, Value } from '../value.ts';
+import { applied, type F32 } from '../value.ts';
 
 /**
  * The largest whole number at or below x.
@@ -9,7 +8,7 @@ import { type F32, requireOperand, Value } from '../value.ts';
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-2, 0, 2]
  */
 export function floor(x: F32): F32 {
-  return new Value<'f32'>(operate('floor', [requireOperand('floor', 'x', x)]));
+  return applied('floor', { x });
 }
 
 /**
@@ -20,7 +19,7 @@ export function floor(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-1, 1, 3]
  */
 export function ceil(x: F32): F32 {
-  return new Value<'f32'>(operate('ceil', [requireOperand('ceil', 'x', x)]));
+  return applied('ceil', { x });
 }
 
 /**
@@ -31,7 +30,7 @@ export function ceil(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-1, 0, 2]
  */
 export function trunc(x: F32): F32 {
-  return new Value<'f32'>(operate('trunc', [requireOperand('trunc', 'x', x)]));
+  return applied('trunc', { x });
 }
 
 /**
@@ -42,7 +41,7 @@ export function trunc(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(-1.5, 0.5, 2.5)) })); // Float32Array [-2, 0, 2]
  */
 export function round(x: F32): F32 {
-  return new Value<'f32'>(operate('round', [requireOperand('round', 'x', x)]));
+  return applied('round', { x });
 }
 
 /**
@@ -53,5 +52,5 @@ export function round(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(4, 0.25, -1)) })); // Float32Array [2, 0.5, NaN]
  */
 export function sqrt(x: F32): F32 {
-  return new Value<'f32'>(operate('sqrt', [requireOperand('sqrt', 'x', x)]));
+  return applied('sqrt', { x });
 }
