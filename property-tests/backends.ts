@@ -35,7 +35,7 @@ export const plainBackends: readonly TestBackend[] = [
   { name: 'reference', runs: THOROUGH ? 30 : 2, open: async (limits) => createReferenceBackend({ limits }) },
   {
     name: 'workers',
-    runs: costlyCaseCount(25),
+    runs: THOROUGH ? 25 : 2,
     open: (limits) => createWorkersBackend({ workers: 2, inlineNanoseconds: 0, limits }),
   },
   {
@@ -55,7 +55,7 @@ export function dealtWorkers(): readonly TestBackend[] {
   );
 }
 /** By default, the mortal backend joins the backends of one list of laws in this number. */
-const MORTAL_LISTS = 12;
+const MORTAL_LISTS = 16;
 
 /**
  * The backends on which laws run. Opening the mortal backend takes as long as its laws. So by default, only some lists
@@ -77,11 +77,11 @@ export function backendsThatLaunchOnce(): readonly TestBackend[] {
 
 /**
  * The backends on which the same tests of an algorithm run: by default the reference and one other, because it takes
- * seconds to compile an algorithm for a software GPU. One time in five, the other is the mortal backend.
+ * seconds to compile an algorithm for a software GPU. One time in eight, the other is the mortal backend.
  */
 function fewBackends(): readonly TestBackend[] {
   if (THOROUGH || REPEATS_LOSSES) return testBackends;
-  const isMortal = someOf([true, false, false, false, false], 1)[0];
+  const isMortal = someOf([true, ...Array<boolean>(7).fill(false)], 1)[0];
   return isMortal ? [plainBackends[0]!, mortalBackend] : backendsThatLaunchOnce();
 }
 

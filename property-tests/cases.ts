@@ -4,20 +4,20 @@ import fc from 'fast-check';
 export const THOROUGH: boolean = process.env.QUADRILLE_THOROUGH === '1';
 
 /** Minimum number of cases, because fewer cases would find too few mistakes. */
-const FEWEST = 4;
+const FEWEST = 3;
 /** The share of a law's cases that `npm test` tries. */
-const SHARE = 1 / 20;
+const SHARE = 1 / 25;
 
 /**
- * Number of cases of a law: `thorough` under `npm run test:thorough`, otherwise a twentieth of `thorough`, but at least
- * 4 (or all, if `thorough` is below 4).
+ * Number of cases of a law: `thorough` under `npm run test:thorough`, otherwise a twenty-fifth of `thorough`, but at
+ * least 3 (or all, if `thorough` is below 3).
  */
 export function caseCount(thorough: number): number {
   return THOROUGH ? thorough : Math.min(thorough, Math.max(FEWEST, Math.ceil(thorough * SHARE)));
 }
 
 /**
- * Like {@link caseCount}, but without the minimum of 4. For laws of which a single case takes long. The first
+ * Like {@link caseCount}, but without the minimum of 3. For laws of which a single case takes long. The first
  * `examples` cases are fixed examples, which fast-check always tries and counts as runs.
  */
 export function costlyCaseCount(thorough: number, examples = 0): number {

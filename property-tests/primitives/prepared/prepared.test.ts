@@ -413,7 +413,7 @@ test('two prepared pipelines and plain calls share the spine', async () => {
   // By default, few rounds, because a software GPU takes a millisecond per kernel. Few rounds do not reach all epochs
   // of the spine (the memory of single-pass kernels). On a GPU, replays.test covers all epochs; without a GPU,
   // webgpu-spine.test does.
-  for (let round = 0; round < (THOROUGH ? 40 : 2); round++) {
+  for (let round = 0; round < (THOROUGH ? 40 : 1); round++) {
     for (let i = 0; i < (THOROUGH ? 70 : 20); i++) context.dispose(sorting({ x }), scanning({ x }), plain());
     expect(await read()).toEqual(expected);
   }
