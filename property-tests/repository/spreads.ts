@@ -12,7 +12,6 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'bench/quadtree/queries.ts': ['add(...box)', 'search(...box)'],
     'cli/bench-experiments.ts': ['call(...args)'],
     'cli/reconcile-crs.ts': ['max(...x)', 'max(...y)', 'min(...x)', 'min(...y)'],
-    'primitives/context.ts': ['read(...cell)'],
     'primitives/watched-backend.ts': ['(...args)'],
   },
   'The columns, words or captures of one thing, of which its type has a few.': {
