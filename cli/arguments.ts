@@ -1,4 +1,5 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
+import { STATISTICS_LISTED } from '../algorithms/zonal/statistics.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';
@@ -161,7 +162,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   {
     name: 'stats',
     value: 'FILE',
-    help: 'cells, min, max, mean and sum of every zone as CSV; - is stdout; --stats alone needs no bins',
+    help: `cells, ${STATISTICS_LISTED} of every zone as CSV; - is stdout; --stats alone needs no bins`,
   },
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   ...BACKEND_SPECS,

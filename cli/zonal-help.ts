@@ -1,3 +1,4 @@
+import { STATISTIC_NAMES, STATISTICS_LISTED } from '../algorithms/zonal/statistics.ts';
 import { ZONAL_SPECS } from './arguments.ts';
 import { describe } from './command-line.ts';
 import { PASSWORD_HELP } from './queue-options.ts';
@@ -31,7 +32,7 @@ Output:
            zone,nodata,,count and zone,below,,count and zone,above,,count if there are such cells.
            A bin holds lower <= value < upper. With --unique, lower and upper are the value. Infinite values are below or
            above. A zone without cells has no row.
-  --stats  zone,cells,nodata,min,max,mean,sum: a row for every zone, even without cells. min, max, mean and sum are over all
+  --stats  zone,cells,nodata,${STATISTIC_NAMES.join()}: a row for every zone, even without cells. ${STATISTICS_LISTED} are over all
            cells with data, including those below and above the bins; they are blank if there are none.
   Without --id, a zone without an id is named by its index in the file, from 0. Names are strings in JSON. The name of a whole
   number has all its digits, as those of H3 and S2 cells.

@@ -1,3 +1,4 @@
+import { perStatistic, STATISTIC_NAMES } from '../algorithms/zonal/statistics.ts';
 import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { aFlag, aText, type FieldKinds } from '../primitives/kinds.ts';
@@ -106,13 +107,13 @@ function* histogramRows(
 
 function* statisticsRows(histogram: ZonalHistogram, options: ZonalCsvOptions): Generator<string> {
   const quote = fieldWriter(options);
-  const { header, first } = tableOf('zone,cells,nodata,min,max,mean,sum', options);
+  const { header, first } = tableOf(['zone,cells,nodata', ...STATISTIC_NAMES].join(), options);
   yield header;
   const { names, cells, nodata } = histogram;
-  const { minimum, maximum, mean, sum } = statisticsOf(histogram);
+  const columns = Object.values(perStatistic((field) => statisticsOf(histogram)[field]));
   for (const [zone, name] of names.entries()) {
     const counts = `${quote(name)},${cells[zone]},${nodata[zone]}`;
-    const values = [minimum, maximum, mean, sum].map((column) => blankIfNaN(column[zone]!));
+    const values = columns.map((column) => blankIfNaN(column[zone]!));
     yield `${first}${counts},${values.join(',')}\n`;
   }
 }

@@ -1,5 +1,6 @@
 import type { Sample } from '../algorithms/geometry/raster.ts';
 import { type Note, someNotes } from '../algorithms/notes.ts';
+import { STATISTIC_FIELDS, STATISTICS } from '../algorithms/zonal/statistics.ts';
 import { aHistogram, type Binning, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/arguments.ts';
 import { aRecord, aText, type Kind, where } from '../primitives/kinds.ts';
@@ -156,13 +157,8 @@ function totals({ cells, nodata, below, above }: ZonalHistogram, zone: number): 
 
 function statistics({ statistics }: ZonalHistogram, zone: number): Record<string, number | string | null> | null {
   if (statistics === undefined) return null;
-  const { minimum, maximum, mean, sum } = statistics;
-  return {
-    min: number(minimum[zone]!),
-    max: number(maximum[zone]!),
-    mean: number(mean[zone]!),
-    sum: number(sum[zone]!),
-  };
+  const values = STATISTIC_FIELDS.map((field) => [STATISTICS[field].name, number(statistics[field][zone]!)]);
+  return Object.fromEntries(values);
 }
 
 /** Formats a number. Infinite values become strings and NaN becomes null, because JSON has only finite numbers. */

@@ -1,4 +1,5 @@
-import type { ZonalHistogram, ZoneStatistics } from '../algorithms/zonal/types.ts';
+import type { ZoneStatistics } from '../algorithms/zonal/statistics.ts';
+import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { ArgumentError } from '../primitives/errors.ts';
 
 /** The statistics of a zonal histogram. Throws if they were not computed. */

@@ -12,8 +12,7 @@ import {
 import type { Slots } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { addHidden } from './hidden-cells.ts';
-import { NEAR_SHIFT } from './row-statistics.ts';
-import type { CountedRows } from './statistics.ts';
+import { type CountedRows, NEAR_SHIFT } from './zone-folds.ts';
 
 const withAndWithoutData = fn(
   'withAndWithoutData',
@@ -45,8 +44,8 @@ const slotOfZone = fn(
 );
 
 /**
- * Counts the cells with and without data in each zone of a window, from `rows`, in which the statistics have counted
- * the cells with data. The result has the slots (counters) of a histogram with a single bin for each zone.
+ * Counts the cells with and without data in each zone of a window, from `rows`, in which the cells with data were
+ * counted. The result has the slots (counters) of a histogram with a single bin for each zone.
  */
 export function countCells(context: Context, coverage: Coverage, rows: CountedRows, slots: Slots): Column<'u32'> {
   return context.scope(() => {

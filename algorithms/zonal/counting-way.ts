@@ -1,5 +1,7 @@
-import type { RasterSource } from '../geometry/raster.ts';
+import type { RasterSource, Sample } from '../geometry/raster.ts';
 import { readsEncoded } from './cell-places.ts';
+import type { Fold } from './fold.ts';
+import { statisticFolds } from './fold-totals.ts';
 import type { Binning } from './types.ts';
 import { type WindowPlan, zonesPerTile } from './window-plan.ts';
 
@@ -11,6 +13,11 @@ export interface Wanted {
 
 export function wantsStatistics({ statistics }: Wanted): boolean {
   return statistics ?? true;
+}
+
+/** What must be folded of the values of zones. */
+export function wantedFolds(job: Wanted, sample: Sample): readonly Fold[] {
+  return wantsStatistics(job) ? statisticFolds(sample) : [];
 }
 
 /** Whether rows of 32 cells must be reduced: for statistics, or to count the cells of zones if there are no bins. */

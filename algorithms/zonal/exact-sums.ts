@@ -1,129 +1,161 @@
-import { ratio } from '../exact-ratio.ts';
 import { type Cells, SAMPLE_BYTES, type Sample, type Scaling } from '../geometry/raster.ts';
 import { nodataRanges } from './nodata-ranges.ts';
-import { scaledValue } from './scaling.ts';
+
+/** Which powers of the values are summed: the values themselves, or their squares. */
+export type Power = 1 | 2;
 
 /**
- * Number of groups for exact sums of f32 values. Values are divided into groups by their exponents, 32 exponents per
- * group. Each group has a unit in which all its values are 64-bit integers: the 24-bit significand of a value, shifted
- * left by the position of its exponent in the group. A sum of billions of values fits 96 bits. So the sum of each group
- * is an integer: nothing is rounded, and order does not matter.
+ * How powers of f32 are summed exactly. They are divided into groups by their exponents, 32 exponents per group. Each
+ * group has a unit in which all its powers are integers: the power of the 24-bit significand, shifted left by the
+ * position of its exponent in the group. A sum of billions of powers fits two words more than the power of a
+ * significand, rounded up to words. So the sum of each group is an integer: nothing is rounded, and order does not
+ * matter.
  */
-const GROUPS = 9;
+interface PowerLayout {
+  /** The group of a power is ⌊(power · biased exponent + offset) / 32⌋. */
+  readonly offset: number;
+  readonly groups: number;
+  /** Number of bytes of the power of a significand that is shifted left by up to 31 bits. */
+  readonly bytes: number;
+  /** Squares have one sign. */
+  readonly signs: 1 | 2;
+  /** The sum of group 0 is an integer in units of 2^−unitBits. */
+  readonly unitBits: bigint;
+  /**
+   * Number of counters per zone for powers outside the home group (see {@link homeGroups}) and the next lower one. There
+   * is one counter for each group, sign and byte of the shifted power. Even a window full of such powers cannot overflow
+   * a counter.
+   */
+  readonly counters: number;
+}
+
+function layoutOf(power: Power, offset: number): PowerLayout {
+  const groups = ((power * MAX_EXPONENT + offset) >> 5) + 1;
+  const bytes = Math.ceil((24 * power + 31) / 8);
+  const signs = power === 1 ? 2 : 1;
+  return { offset, groups, bytes, signs, unitBits: BigInt(150 * power + offset), counters: groups * signs * bytes };
+}
+
+/** The largest biased exponent of a finite f32. */
+const MAX_EXPONENT = 254;
 
 /**
- * The group of an f32 is ⌊(biased exponent + GROUP_OFFSET) / 32⌋. With this offset, one group has the magnitudes from
- * 2⁻¹⁶ to 2¹⁶.
+ * The layouts of both powers. With these offsets, one group has the values from 2⁻¹⁶ to 2¹⁶, and two groups have their
+ * squares.
  */
-export const GROUP_OFFSET = 17;
+export const LAYOUTS: { readonly [power in Power]: PowerLayout } = { 1: layoutOf(1, 17), 2: layoutOf(2, 2) };
 
-/** The sum of group 0 is an integer in units of 2^−UNIT_BITS. */
-const UNIT_BITS = 149n + 1n + BigInt(GROUP_OFFSET);
+/** For each power, the home group of a window. */
+export type HomeGroups = { readonly [power in Power]: number };
 
-/** Number of cells that {@link homeGroup} examines. */
+/** The home groups of cells that are integers, or were not decoded on the host. */
+export const NO_HOMES: HomeGroups = { 1: 0, 2: 0 };
+
+/** Number of cells that {@link homeGroups} examines. */
 const LOOKS = 4096;
 
 /**
- * Picks the home group of a window, that is, the group of exponents that is summed fastest. The home group and the next
+ * Picks the home groups of a window, that is, the group of exponents that is summed fastest. The home group and the next
  * lower group together have the most examined values. The choice does not change the sums; values of other groups only
  * take longer.
  */
-export function homeGroup(cells: Cells, nodata: number | undefined): number {
+export function homeGroups(cells: Cells, nodata: number | undefined): HomeGroups {
   const ignored = nodata === undefined || Number.isNaN(nodata) ? [] : nodataRanges(nodata);
-  const met = new Uint32Array(GROUPS);
+  const met = new Uint32Array(MAX_EXPONENT + 1);
   const bits = new Uint32Array(cells.buffer, cells.byteOffset, cells.length);
   const step = Math.max(1, Math.floor(cells.length / LOOKS));
   for (let at = 0; at < cells.length; at += step) {
     const exponent = (bits[at]! >>> 23) & 0xff;
-    if (exponent === 0 || exponent === 0xff) continue;
+    if (exponent === 0 || exponent > MAX_EXPONENT) continue;
     if (ignored.some(({ low, high }) => cells[at]! >= low && cells[at]! <= high)) continue;
-    met[(exponent + GROUP_OFFSET) >> 5]!++;
+    met[exponent]!++;
   }
+  return { 1: homeGroup(met, 1), 2: homeGroup(met, 2) };
+}
+
+function homeGroup(met: Uint32Array, power: Power): number {
+  const { offset, groups } = LAYOUTS[power];
+  const held = new Uint32Array(groups);
+  met.forEach((cells, exponent) => {
+    held[(power * exponent + offset) >> 5]! += cells;
+  });
   let home = 1;
-  const held = (group: number): number => met[group]! + met[group - 1]!;
-  for (let group = 2; group < GROUPS; group++) if (held(group) >= held(home)) home = group;
+  const withBelow = (group: number): number => held[group]! + held[group - 1]!;
+  for (let group = 2; group < groups; group++) if (withBelow(group) >= withBelow(home)) home = group;
   return home;
 }
 
-/** The signed integer with the given three words, converted from units of `group` to units of group 0. */
-export function groupSum(low: number, middle: number, high: number, group: number): bigint {
-  const words = (BigInt(high | 0) << 64n) | (BigInt(middle) << 32n) | BigInt(low);
-  return words << BigInt(32 * group);
+/** The unsigned integer with the given words, lowest first. */
+export function integerOf(words: readonly number[]): bigint {
+  return words.reduceRight((upper, word) => (upper << 32n) | BigInt(word), 0n);
+}
+
+/** The signed integer with the given words, lowest first, converted from units of `group` to units of group 0. */
+export function groupSum(words: readonly number[], group: number): bigint {
+  return BigInt.asIntN(32 * words.length, integerOf(words)) << BigInt(32 * group);
 }
 
 /**
- * The sum of a zone's values outside the home group (see {@link homeGroup}) and the next lower one, in units of group
- * 0. The {@link WIDE_COUNTERS} counters of the zone start at `digits[from]`.
+ * The sum of a zone's powers outside the home group and the next lower one, in units of group 0. The counters of the
+ * zone start at `digits[from]`.
  */
-export function wideSum(digits: Uint32Array, from: number): bigint {
+export function wideSum(power: Power, digits: Uint32Array, from: number): bigint {
+  const { bytes, signs, counters } = LAYOUTS[power];
   let sum = 0n;
-  for (let at = 0; at < WIDE_COUNTERS; at++) {
+  for (let at = 0; at < counters; at++) {
     const digit = digits[from + at]!;
     if (digit === 0) continue;
-    const byte = at % WIDE_BYTES;
-    const signedGroup = (at - byte) / WIDE_BYTES;
-    const value = BigInt(digit) << BigInt(32 * (signedGroup >> 1) + 8 * byte);
-    sum += signedGroup % 2 === 0 ? value : -value;
+    const byte = at % bytes;
+    const signedGroup = (at - byte) / bytes;
+    const value = BigInt(digit) << BigInt(32 * Math.floor(signedGroup / signs) + 8 * byte);
+    sum += signedGroup % signs === 0 ? value : -value;
   }
   return sum;
 }
 
-/** Number of bytes of a 24-bit significand that is shifted left by up to 31 bits. */
-export const WIDE_BYTES = 7;
-
-/**
- * Number of counters per zone for values outside the home group (see {@link homeGroup}) and the next lower one. There
- * is one counter for each group, sign and byte of the shifted significand. Even a window full of such values cannot
- * overflow a counter.
- */
-export const WIDE_COUNTERS: number = GROUPS * 2 * WIDE_BYTES;
-
-/** Sum, count, minimum and maximum of a zone's values, accumulated over windows. */
-export interface ExactSum {
-  /**
-   * The exact sum, for integers in units of 1, for f32 in the unit of group 0 (2^−UNIT_BITS). The minimum of a signed
-   * integer type is first subtracted from each value, so that no summand is negative.
-   */
-  readonly sum: bigint;
-  /** Number of values in the sum. */
-  readonly count: bigint;
-  readonly minimum: number;
-  readonly maximum: number;
-}
-
-/** Sum and mean of values, each rounded once to f64. Scaled values, `stored · scale + offset`, are summed exactly. */
-export function roundSum(sample: Sample, { sum, count, minimum, maximum }: ExactSum, scaling?: Scaling): RoundedSum {
-  if (sample === 'f32') {
-    if (minimum === -Infinity || maximum === Infinity) return infinite(scaledValue(scaling, minimum + maximum));
-    return roundScaled({ numerator: sum, denominator: 1n << UNIT_BITS }, count, scaling);
-  }
-  const bias = sample.startsWith('i') ? 1n << BigInt(8 * SAMPLE_BYTES[sample] - 1) : 0n;
-  return roundScaled({ numerator: sum - count * bias, denominator: 1n }, count, scaling);
-}
-
-/** A sum and a mean, rounded to f64. */
-interface RoundedSum {
-  readonly sum: number;
-  readonly mean: number;
-}
-
 /** A fraction of two integers. */
-interface Fraction {
+export interface Fraction {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
-/**
- * Sum and mean of `count` scaled values, computed from the exact sum of the stored values. Sum and mean are each
- * rounded once to f64.
- */
-function roundScaled({ numerator, denominator }: Fraction, count: bigint, scaling: Scaling | undefined): RoundedSum {
-  if (scaling === undefined) return { sum: ratio(numerator, denominator), mean: ratio(numerator, denominator * count) };
+/** A sum of stored values and their number. */
+interface FoldedSum {
+  /**
+   * For integers in units of 1, for f32 in the unit of group 0. The minimum of a signed integer type is first subtracted
+   * from each value, so that no summand is negative.
+   */
+  readonly sum: bigint;
+  readonly count: bigint;
+}
+
+/** The exact sum of stored values. */
+export function exactSum(sample: Sample, { sum, count }: FoldedSum): Fraction {
+  if (sample === 'f32') return { numerator: sum, denominator: 1n << LAYOUTS[1].unitBits };
+  return { numerator: sum - count * biasOf(sample), denominator: 1n };
+}
+
+/** The exact sum of the squares of stored values, from sums of powers of values of which the minimum was subtracted. */
+export function exactSquares(
+  sample: Sample,
+  { squares, sum, count }: FoldedSum & { readonly squares: bigint },
+): Fraction {
+  if (sample === 'f32') return { numerator: squares, denominator: 1n << LAYOUTS[2].unitBits };
+  const bias = biasOf(sample);
+  return { numerator: squares - 2n * bias * sum + count * bias * bias, denominator: 1n };
+}
+
+function biasOf(sample: Sample): bigint {
+  return sample.startsWith('i') ? 1n << BigInt(8 * SAMPLE_BYTES[sample] - 1) : 0n;
+}
+
+/** The exact sum of `count` scaled values, from the exact sum of the stored values. */
+export function scaledSum(sum: Fraction, count: bigint, scaling: Scaling | undefined): Fraction {
+  if (scaling === undefined) return sum;
   const [scale, offset] = [fractionOf(scaling.scale), fractionOf(scaling.offset)];
-  const products = numerator * scale.numerator * offset.denominator;
-  const offsets = count * offset.numerator * scale.denominator * denominator;
-  const below = denominator * scale.denominator * offset.denominator;
-  return { sum: ratio(products + offsets, below), mean: ratio(products + offsets, below * count) };
+  const products = sum.numerator * scale.numerator * offset.denominator;
+  const offsets = count * offset.numerator * scale.denominator * sum.denominator;
+  return { numerator: products + offsets, denominator: sum.denominator * scale.denominator * offset.denominator };
 }
 
 /** Converts a finite f64 to an exact fraction. */
@@ -138,9 +170,4 @@ function fractionOf(value: number): Fraction {
   return power >= 0
     ? { numerator: signed << BigInt(power), denominator: 1n }
     : { numerator: signed, denominator: 1n << BigInt(-power) };
-}
-
-/** The result if a value is infinite. `sum` is NaN if both infinities occurred. */
-function infinite(sum: number): RoundedSum {
-  return { sum, mean: sum };
 }

@@ -5,7 +5,8 @@
  * @packageDocumentation
  */
 
+export type { ZoneStatistics } from './statistics.ts';
 export type { SurfaceJob } from './surface.ts';
-export type { Binning, WithStatistics, ZonalBins, ZonalHistogram, ZoneStatistics } from './types.ts';
+export type { Binning, WithStatistics, ZonalBins, ZonalHistogram } from './types.ts';
 export type { ZonalJob } from './zonal.ts';
 export { surfaceHistogram, zonalHistogram } from './zonal-histogram.ts';

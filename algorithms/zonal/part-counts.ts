@@ -1,21 +1,23 @@
 import { FormatError } from '../../primitives/errors.ts';
 import { isRecord } from '../../primitives/given.ts';
+import type { Sample } from '../geometry/raster.ts';
+import { areFolded, type PartialStatistics } from './fold-totals.ts';
 import type { PartCounts } from './surface-parts.ts';
 import type { TotalsOptions } from './totals.ts';
 
-type Counted = Pick<TotalsOptions, 'zones' | 'slots' | 'statistics' | 'binning'>;
+type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | 'statistics' | 'binning'>;
 
 /**
  * Checks counts that come from another process or from a file, so that no wrong number enters a sum without a word.
  *
  * @throws FormatError `zonal/part-counts` if they cannot be counts of this job.
  */
-export function checkPartCounts(given: unknown, { zones, slots, statistics, binning }: Counted): PartCounts {
+export function checkPartCounts(given: unknown, { zones, sample, slots, statistics, binning }: Counted): PartCounts {
   const { leftOut, counts, statistics: found, unique } = fieldsOf<PartCounts>(given);
   const isGood =
     isWhole(leftOut) &&
     areCounters(counts, zones, slots.count) &&
-    (statistics ? areStatistics(found, zones) : found === undefined) &&
+    (statistics ? areStatistics(found, sample, zones) : found === undefined) &&
     (binning.kind === 'unique' ? arePairs(unique, zones) : unique === undefined);
   if (isGood) return given as PartCounts;
   throw new FormatError('zonal/part-counts', 'The counts of a part of the rasters are damaged.', {
@@ -35,18 +37,9 @@ function areCounters(given: unknown, zones: number, slots: number): boolean {
   return count.every((cells) => isWhole(cells) && cells > 0);
 }
 
-function areStatistics(given: unknown, zones: number): boolean {
-  const { zone, minimum, maximum, sum } = fieldsOf<NonNullable<PartCounts['statistics']>>(given);
-  return (
-    zone instanceof Uint32Array &&
-    minimum instanceof Float64Array &&
-    maximum instanceof Float64Array &&
-    Array.isArray(sum) &&
-    [minimum, maximum, sum].every(({ length }) => length === zone.length) &&
-    areAscending(zone, zones) &&
-    sum.every((each) => typeof each === 'bigint') &&
-    minimum.every((low, row) => low <= maximum[row]!)
-  );
+function areStatistics(given: unknown, sample: Sample, zones: number): boolean {
+  const { zone } = fieldsOf<NonNullable<PartCounts['statistics']>>(given);
+  return zone instanceof Uint32Array && areAscending(zone, zones) && areFolded(sample, given as PartialStatistics);
 }
 
 function arePairs(given: unknown, zones: number): boolean {

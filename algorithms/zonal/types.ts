@@ -12,6 +12,7 @@ import {
 } from '../../primitives/kinds.ts';
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
+import { perStatistic, type ZoneStatistics } from './statistics.ts';
 
 /** How values are assigned to the bins of a histogram. */
 export type Binning =
@@ -37,20 +38,6 @@ const aBinningKind: Kind = aRecord<Pick<Binning, 'kind'>>({ kind: aWord(Object.k
 
 export const aBinning: Kind = (given, path, homes) =>
   aBinningKind(given, path, homes) ?? BINNINGS[(given as Binning).kind](given, path, homes);
-
-/** Exact statistics of the cells of each zone that have data, as columns with one row per zone. */
-export interface ZoneStatistics {
-  /** Minimum and maximum of the values. NaN if no cell of the zone has data. */
-  readonly minimum: Float64Array;
-  readonly maximum: Float64Array;
-  /**
-   * The f64 nearest to the exact sum, rounded half to even, also for subnormal sums. Scaled values,
-   * `stored · scale + offset`, are summed exactly. NaN if no cell has data, or if both infinities occur.
-   */
-  readonly sum: Float64Array;
-  /** The f64 nearest to the exact mean of the cells that have data. It is rounded once, not computed from `sum`. */
-  readonly mean: Float64Array;
-}
 
 /** The nonempty bins of all zones, as columns. Rows are ordered by zone and then by bin. */
 export interface ZonalBins {
@@ -94,12 +81,7 @@ const someBins: Kind = aRecord<ZonalBins>({
   upper: anInstance(Float64Array),
   count: anInstance(BigUint64Array),
 });
-const someStatistics: Kind = aRecord<ZoneStatistics>({
-  minimum: anInstance(Float64Array),
-  maximum: anInstance(Float64Array),
-  sum: anInstance(Float64Array),
-  mean: anInstance(Float64Array),
-});
+const someStatistics: Kind = aRecord<ZoneStatistics>(perStatistic(() => anInstance(Float64Array)));
 
 export const aHistogram: Kind = aRecord<ZonalHistogram>({
   names: anArrayOf(aText),

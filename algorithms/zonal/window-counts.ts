@@ -3,20 +3,21 @@ import type { RasterSource } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { countCells } from './cell-counts.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
-import { countingWay, type Wanted, wantsRows, wantsStatistics } from './counting-way.ts';
+import { countingWay, type Wanted, wantedFolds, wantsRows } from './counting-way.ts';
 import type { Coverage } from './coverage.ts';
 import { deviceCells, encodedColumns } from './device-cells.ts';
 import { encodedHistogram } from './encoded-histogram.ts';
+import type { HomeGroups } from './exact-sums.ts';
 import { hideCells } from './hidden-cells.ts';
 import { type SlotCounts, slotCounts } from './slot-counts.ts';
-import { type WindowStatistics, windowStatistics } from './statistics.ts';
 import { type UniqueCounts, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
+import { foldWindow, type WindowFolds } from './zone-folds.ts';
 
 /** What is counted of the zones in a window. */
 interface WindowCounts {
   readonly counts: SlotCounts;
-  readonly statistics?: WindowStatistics;
+  readonly folded?: WindowFolds;
   readonly unique?: UniqueCounts;
   /** What the device found of damage in encoded cells. Undefined for cells that the host has decoded. */
   readonly damage?: Column<'u32'>;
@@ -29,9 +30,9 @@ interface CountedRaster {
 }
 
 /**
- * Counts the cells of the zones in a window, and computes their statistics and unique values if they are wanted.
+ * Counts the cells of the zones in a window, and folds and collects their values if that is wanted.
  *
- * @param home - For f32, the group of exponents that is summed fastest.
+ * @param homes - For f32, the groups of exponents that are summed fastest.
  */
 export function windowCounts(
   context: Context,
@@ -39,7 +40,7 @@ export function windowCounts(
   { raster, classifier }: CountedRaster,
   coverage: Coverage,
   placed: PlacedCells,
-  home: number,
+  homes: HomeGroups,
 ): WindowCounts {
   const { cells, hidden } = placed;
   const { sample } = raster;
@@ -51,17 +52,17 @@ export function windowCounts(
   }
   const { column, damage } = deviceCells(context, raster, placed);
   const zones = hidden === undefined ? coverage : hideCells(context, coverage, hidden);
-  const rows = wantsRows(job) ? windowStatistics(context, sample, zones, column, classifier, home) : undefined;
+  const found = { sample, cells: column, classifier, homes };
+  const rows = wantsRows(job) ? foldWindow(context, wantedFolds(job, sample), zones, found) : undefined;
   const counts =
     job.binning.kind === 'none'
       ? countCells(context, zones, rows!.counted, slots)
       : windowHistogram(context, zones, column, classifier, way === 'tiles');
-  const statistics = wantsStatistics(job) ? { ...rows!.statistics } : undefined;
   const unique = job.binning.kind === 'unique' ? windowUnique(context, sample, zones, column, classifier) : undefined;
   return {
     counts: slotCounts(counts),
     ...(damage && { damage }),
-    ...(statistics && { statistics }),
+    ...(rows?.folded && { folded: rows.folded }),
     ...(unique && { unique }),
   };
 }

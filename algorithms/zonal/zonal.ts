@@ -13,12 +13,12 @@ import {
 } from '../../primitives/kinds.ts';
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
-import type { Cells, EncodedCells, RasterSource, Sample } from '../geometry/raster.ts';
+import type { Cells, EncodedCells, RasterSource } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
-import { countingWay, mayCountEncoded, wantsBinsOnly, wantsRows } from './counting-way.ts';
+import { countingWay, mayCountEncoded, wantedFolds, wantsBinsOnly, wantsRows } from './counting-way.ts';
 import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
-import { homeGroup, WIDE_COUNTERS } from './exact-sums.ts';
+import { homeGroups, NO_HOMES } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import type { PlacedZones } from './placement.ts';
@@ -28,6 +28,7 @@ import { aBinning, type Binning } from './types.ts';
 import { uniqueBytes } from './unique.ts';
 import { windowCounts } from './window-counts.ts';
 import type { WindowPlan } from './window-plan.ts';
+import { foldWords } from './zone-folds.ts';
 
 /** Input of `zonalHistogram`. */
 export interface ZonalJob {
@@ -36,7 +37,7 @@ export interface ZonalJob {
   readonly binning: Binning;
   /** Which points are inside a zone whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Whether to compute minimum, maximum, sum and mean. Default true. */
+  /** Whether to compute statistics. Default true. */
   readonly statistics?: boolean | undefined;
   /** Side length of the tiles in cells: a multiple of 32 up to 4,096. Default 64. */
   readonly tile?: number | undefined;
@@ -125,7 +126,7 @@ const WINDOWS_UNDER_WAY = 2;
 /**
  * Bytes needed to count a window: the bitmaps of zones and of further sheets (groups of parts that do not overlap); the
  * histograms of zones, and their counters that are not 0; where tiles are counted, their histograms, and the counts
- * that are added to zones, before and after the reduction; and, if needed, statistics, cells hidden by the raster's mask,
+ * that are added to zones, before and after the reduction; and, if needed, folds, cells hidden by the raster's mask,
  * and unique values. Encoded cells need the bits of hidden cells only.
  */
 function windowBytes(
@@ -140,21 +141,12 @@ function windowBytes(
   const way = countingWay(job, raster, plan, slots);
   const histograms = 3 * plan.zones.length + (way === 'tiles' ? Math.min(tiles, pairs) + 4 * pairs : 0);
   const words = 2 * plan.words + 4 * plan.furtherWords + slots * histograms;
-  const statistics = wantsRows(job) ? statisticsWords(plan, raster.sample) : 0;
+  const folded = wantsRows(job) ? foldWords(plan, wantedFolds(job, raster.sample)) : 0;
   const mayHide = raster.readMask !== undefined || raster.readEncoded !== undefined;
   const hiding = 3 * plan.words;
   const withoutData = way === 'encoded' ? ((1 + tiles) * plan.tile ** 2) / 32 : mayHide ? hiding : 0;
   const hidden = withoutData + (hasTakenCells(plan.window, taken) ? hiding : 0);
-  return 4 * (words + statistics + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
-}
-
-/**
- * Number of words for the rows of 32 cells, the statistics of each row, and the statistics of each zone. There are no
- * more zones than rows, so the multiples of `words` (the maximum number of rows) include the zones. Only the counters
- * for f32 values outside the main groups of exponents are added per zone.
- */
-function statisticsWords({ words, zones }: WindowPlan, sample: Sample): number {
-  return sample === 'f32' ? 19 * words + WIDE_COUNTERS * zones.length : 12 * words;
+  return 4 * (words + folded + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
 }
 
 interface LoadedWindow extends PartWindow {
@@ -294,7 +286,7 @@ function sumOf(counts: Uint32Array): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-type Found = WindowTotals & { readonly leftOut?: Uint32Array; readonly damage?: Uint32Array };
+type Found = Omit<WindowTotals, 'homes'> & { readonly leftOut?: Uint32Array; readonly damage?: Uint32Array };
 
 /** Counts a window. Returns the number of cells of its zones that other rasters hold; a cell in two zones counts twice. */
 async function countWindow(
@@ -306,10 +298,10 @@ async function countWindow(
   const { raster, taken, edges } = part;
   const { sample, nodata } = raster;
   const { cells } = placed;
-  const home = sample === 'f32' && !isEncoded(cells) ? homeGroup(cells, nodata) : 0;
+  const homes = sample === 'f32' && !isEncoded(cells) ? homeGroups(cells, nodata) : NO_HOMES;
   const results = context.scope(() => {
     const { zones, leftOut } = leaveOut(context, coverZones(context, edges, plan, placed), taken);
-    const counts = windowCounts(context, job, part, zones, placed, home);
+    const counts = windowCounts(context, job, part, zones, placed, homes);
     if (isEncoded(cells)) cells.release();
     else raster.reuse?.(cells);
     return { ...counts, ...(leftOut && { leftOut }) };
@@ -318,7 +310,7 @@ async function countWindow(
     const { leftOut, damage, ...found }: Found = await context.read(results as Required<typeof results>);
     const error = damage && isEncoded(cells) && cells.errorOf(damage[0]!);
     if (error) throw error;
-    totals.add(plan.zones, { ...found, home });
+    totals.add(plan.zones, { ...found, homes });
     return leftOut === undefined ? 0 : sumOf(leftOut);
   } finally {
     context.dispose(results);

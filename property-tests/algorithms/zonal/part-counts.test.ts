@@ -5,7 +5,7 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 
 const slots = { bins: 3, nodata: 3, below: 4, above: 5, near: 6, count: 7 };
-const counted = { zones: 5, slots, statistics: true, binning: { kind: 'unique' } as const };
+const counted = { zones: 5, sample: 'i16' as const, slots, statistics: true, binning: { kind: 'unique' } as const };
 
 const counts: PartCounts = {
   counts: {

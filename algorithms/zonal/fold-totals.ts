@@ -1,0 +1,96 @@
+import type { HomeGroups } from './exact-sums.ts';
+import type { Fold, FoldedWindow, FoldSums } from './fold.ts';
+import { foldsOf } from './folds.ts';
+import {
+  type Folded,
+  perStatistic,
+  STATISTIC_FIELDS,
+  STATISTICS,
+  type Stored,
+  type ZoneStatistics,
+} from './statistics.ts';
+
+/**
+ * What was folded of stored values, as plain columns with a row for each zone that has cells with data. The sums are
+ * lists of bigints.
+ */
+export type PartialStatistics = { readonly zone: Uint32Array } & {
+  readonly [field in keyof Folded]?: Float64Array | readonly bigint[];
+};
+
+/** What is folded of the zones of a job, over all windows. */
+export interface FoldTotals {
+  /** Adds a window. Zone `i` of the window is zone `members[i]` of the job. */
+  add(members: Uint32Array, window: FoldedWindow, homes: HomeGroups): void;
+  addPart(part: PartialStatistics): void;
+  /** What was added so far. Nothing changes it later. */
+  part(): PartialStatistics;
+  /** The statistics. `dataOf` tells how many cells of a zone have data. */
+  finish(dataOf: (zone: number) => bigint): ZoneStatistics;
+}
+
+/** The fields that the statistics need. */
+const FIELDS: ReadonlySet<keyof Folded> = new Set(STATISTIC_FIELDS.flatMap((field) => STATISTICS[field].folds));
+
+/** The folds that give all statistics of cells of a type. */
+export function statisticFolds(sample: Stored['sample']): readonly Fold[] {
+  return foldsOf(sample, FIELDS);
+}
+
+/** Creates totals without any zone. */
+export function createFoldTotals(zones: number, stored: Stored): FoldTotals {
+  const folds = statisticFolds(stored.sample);
+  const found = new Map<number, FoldSums>();
+  const addZone = (zone: number, more: Folded): void => {
+    const sums = found.get(zone);
+    if (sums === undefined) found.set(zone, more);
+    else for (const fold of folds) fold.add(sums, more);
+  };
+  return {
+    add(members, window, homes) {
+      window.zone.forEach((zone, row) => {
+        const sums = {} as FoldSums;
+        if (folds.every((fold) => fold.read(window, row, homes, sums))) addZone(members[zone]!, sums);
+      });
+    },
+    addPart({ zone: members, ...columns }) {
+      members.forEach((zone, row) => {
+        addZone(zone, foldedOf(columns, row));
+      });
+    },
+    part() {
+      const zone = Uint32Array.from(found.keys()).sort();
+      const columns = folds.flatMap(({ fields }) =>
+        Object.entries(fields).map(([field, type]) => {
+          const values = Array.from(zone, (each) => found.get(each)![field as keyof Folded]);
+          return [field, type === 'number' ? Float64Array.from(values as number[]) : values] as const;
+        }),
+      );
+      return { zone, ...Object.fromEntries(columns) };
+    },
+    finish(dataOf) {
+      const statistics = perStatistic(() => new Float64Array(zones).fill(Number.NaN));
+      for (const [zone, folded] of found) {
+        const values = { ...folded, count: dataOf(zone) };
+        for (const field of STATISTIC_FIELDS) statistics[field][zone] = STATISTICS[field].of(values, stored);
+      }
+      return statistics;
+    },
+  };
+}
+
+/** Whether columns that come from another process have all fields, with values that can be true. */
+export function areFolded(sample: Stored['sample'], { zone, ...columns }: PartialStatistics): boolean {
+  return statisticFolds(sample).every(
+    ({ fields, isPossible }) =>
+      Object.entries(fields).every(([field, type]) => {
+        const column: unknown = columns[field as keyof Folded];
+        if (!(type === 'number' ? column instanceof Float64Array : Array.isArray(column))) return false;
+        return (column as ArrayLike<unknown>).length === zone.length;
+      }) && zone.every((_, row) => isPossible(foldedOf(columns, row))),
+  );
+}
+
+function foldedOf(columns: Omit<PartialStatistics, 'zone'>, row: number): Folded {
+  return Object.fromEntries(Object.entries(columns).map(([field, column]) => [field, column![row]])) as never;
+}

@@ -1,0 +1,252 @@
+import { For, If, Var } from '../../primitives/functors/control.ts';
+import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { clz, ctz } from '../../primitives/functors/standard/bits.ts';
+import { select } from '../../primitives/functors/standard/choose.ts';
+import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
+import {
+  type Column,
+  type Context,
+  constant,
+  copyIf,
+  map,
+  monoid,
+  reduceByKey,
+  scatterReduce,
+} from '../../primitives/index.ts';
+import { createVariants, memoized } from '../../primitives/ir/memo.ts';
+import type { Sample } from '../geometry/raster.ts';
+import type { Captured, Classifier } from './binning.ts';
+import type { Coverage } from './coverage.ts';
+import { type HomeGroups, LAYOUTS } from './exact-sums.ts';
+import type { Fold, WidePowers, Words } from './fold.ts';
+import type { WindowPlan } from './window-plan.ts';
+import { orderedRaw, type ZoneRows, zoneCells, zoneRows } from './zone-cells.ts';
+
+/** Columns of u32 words, by name. */
+type Columns = { readonly [name: string]: Column<'u32'> };
+
+/**
+ * What was folded in a window: a row for every zone that has cells in it, with the words of all folds; and for f32,
+ * counters of every zone in the window.
+ */
+export type WindowFolds = Columns & { readonly zone: Column<'u32'> };
+
+/**
+ * Rows of 32 cells after folding: the zone, a mask of the cells in the zone, and the number of these cells that have
+ * data, with the number of those that are near the nodata value above {@link NEAR_SHIFT}.
+ */
+export type CountedRows = {
+  readonly zone: Column<'u32'>;
+  readonly mask: Column<'u32'>;
+  readonly data: Column<'u32'>;
+};
+
+/** Cells of a window that are folded. */
+export interface FoldedCells {
+  readonly sample: Sample;
+  readonly cells: Column<'u32'>;
+  readonly classifier: Classifier;
+  readonly homes: HomeGroups;
+}
+
+/** What was folded of rows of cells. */
+interface FoldedRows {
+  readonly folded?: WindowFolds;
+  readonly counted: CountedRows;
+}
+
+/**
+ * Folds the cells of every zone in a window: first those of each row of 32 cells, then the adjacent rows of each zone.
+ * Also returns the rows of cells, because `countCells` needs them.
+ */
+export function foldWindow(
+  context: Context,
+  folds: readonly Fold[],
+  coverage: Coverage,
+  found: FoldedCells,
+): FoldedRows {
+  return context.scope(() => foldRows(context, folds, zoneRows(context, coverage), coverage.plan.zones.length, found));
+}
+
+/** Folds rows of cells, which are ordered by zone. The zones have numbers below `zones`. */
+export function foldRows(
+  context: Context,
+  folds: readonly Fold[],
+  rows: ZoneRows,
+  zones: number,
+  { sample, cells, classifier, homes }: FoldedCells,
+): FoldedRows {
+  const { zone, cell, mask } = rows;
+  const captures = { ...classifier.captures, ...(sample === 'f32' && { home1: homes[1], home2: homes[2] }) };
+  const row = map(rowFunctor(classifier, sample, folds), { cell, mask, cells, ...captures } as never);
+  // Materialized, because the reduction reads every row several times.
+  const { data, ...words } = context.materialize(row as unknown as Columns) as Columns & { data: Column<'u32'> };
+  const counted = { zone, mask, data };
+  if (folds.length === 0) return { counted };
+  const { widen, combine } = zoneFunctors(folds);
+  const { keys, values } = reduceByKey(zone, widen ? map(widen, words as never) : words, combine);
+  const digits = folds.flatMap(({ wide }) => {
+    if (wide === undefined) return [];
+    const wideRows = copyIf(rows, map(isWide, { wide: words[wide.flag]! }));
+    const wideCells = zoneCells(context, wideRows, cells, classifier);
+    return [[wide.digits, wideDigits(context, wide, zones, wideCells, homes)] as const];
+  });
+  return { folded: { zone: keys, ...(values as Columns), ...Object.fromEntries(digits) }, counted };
+}
+
+/**
+ * Number of words for folding a window: for the rows of 32 cells, the words of each row, and those of each zone. There
+ * are no more zones than rows, so the multiples of `words` (the maximum number of rows) include the zones. Only the
+ * counters of wide powers are added per zone.
+ */
+export function foldWords({ words, zones }: WindowPlan, folds: readonly Fold[]): number {
+  const ofRows = 4 + folds.reduce((sum, { row, zone }) => sum + row.length + Object.keys(zone).length, 0);
+  const counters = folds.reduce((sum, { wide }) => sum + (wide ? LAYOUTS[wide.power].counters : 0), 0);
+  return ofRows * words + counters * zones.length;
+}
+
+/**
+ * Position, in the word `data` of a row, of the number of cells that match the nodata value without being equal to it.
+ * The bits below hold the number of cells with data.
+ */
+export const NEAR_SHIFT = 8;
+
+const variantOf = createVariants<Classifier, ReturnType<typeof defineRowFunctor>>(2);
+
+/** The functor that folds a row of up to 32 cells, and counts its cells with data. */
+function rowFunctor(classifier: Classifier, sample: Sample, folds: readonly Fold[]) {
+  const key = folds.flatMap(({ row }) => row).join();
+  return variantOf(classifier, key, () => defineRowFunctor(classifier, sample, folds));
+}
+
+const rowParameters = { cell: u32, mask: u32, cells: array(u32) };
+const homeParameters = { home1: uniform(u32), home2: uniform(u32) };
+
+function defineRowFunctor(classifier: Classifier, sample: Sample, folds: readonly Fold[]) {
+  const parameters = { ...rowParameters, ...(sample === 'f32' && homeParameters), ...classifier.parameters };
+  const words = Object.fromEntries(folds.flatMap(({ row }) => row.map((name) => [name, u32] as const)));
+  return fn('foldRow', parameters as typeof rowParameters, { data: u32, ...words }, (given) => {
+    const { cell, mask, cells, ...rest } = given as typeof given & { readonly home1: U32; readonly home2: U32 };
+    const captured = rest as unknown as Captured;
+    const parts = folds.map((fold) => fold.begin({ 1: rest.home1, 2: rest.home2 }));
+    const row: CellRow = { cell, mask, cells };
+    const take = (word: U32): void => {
+      for (const part of parts) part.take(word);
+    };
+    const data =
+      sample === 'f32'
+        ? foldFloats(classifier, captured, row, parts, take)
+        : foldIntegers(classifier, captured, row, (raw) => take(orderedRaw(sample, raw)));
+    return { data, ...Object.assign({}, ...parts.map((part) => part.words)) };
+  });
+}
+
+/** A row of 32 cells: the index of its first cell, and a mask of the cells that are in the zone. */
+interface CellRow {
+  readonly cell: U32;
+  readonly mask: U32;
+  readonly cells: ArrayValue<'u32'>;
+}
+
+/** Takes the cells of a row that have data. Returns their number. */
+function foldIntegers(classifier: Classifier, captured: Captured, row: CellRow, take: (raw: U32) => void): U32 {
+  const data = Var(u32(0));
+  forEachCell(row, (raw) => {
+    If(classifier.isData(raw, captured), () => {
+      take(raw);
+      data.set(data.add(1));
+    });
+  });
+  return data;
+}
+
+/** Initial `head` (sign and exponent) of a run. No f32 has this sign and exponent. */
+const NO_HEAD = 0x200;
+
+/**
+ * Takes the cells of a row that have data, in runs of the same sign and exponent. Returns their number, and above
+ * {@link NEAR_SHIFT} the number of cells near the nodata value.
+ */
+function foldFloats(
+  classifier: Classifier,
+  captured: Captured,
+  row: CellRow,
+  parts: readonly ReturnType<Fold['begin']>[],
+  take: (raw: U32) => void,
+): U32 {
+  const [head, count, data, near] = [Var(u32(NO_HEAD)), Var(u32(0)), Var(u32(0)), Var(u32(0))];
+  const isMixed = Var(bool(false));
+  const countsNear = classifier.slots.near !== classifier.slots.nodata;
+  const endRun = (): void => {
+    If(count.ne(0), () => {
+      data.set(data.add(count));
+      for (const part of parts) part.endRun!(head, count);
+    });
+  };
+  const takeData = (raw: U32): void => {
+    count.set(count.add(1));
+    take(raw);
+  };
+  forEachCell(row, (raw) => {
+    const own = raw.shr(23);
+    If(own.ne(head), () => {
+      endRun();
+      head.set(own);
+      count.set(0);
+      for (const part of parts) part.beginRun!(own);
+      isMixed.set(classifier.mayLackData(own, captured));
+    });
+    If(isMixed, () => {
+      If(classifier.isData(raw, captured), () => takeData(raw)).Else(() => {
+        if (countsNear) near.set(near.add(select(u32(0), u32(1), classifier.isNear(raw, captured))));
+      });
+    }).Else(() => takeData(raw));
+  });
+  endRun();
+  return data.or(near.shl(NEAR_SHIFT));
+}
+
+/** Calls `body` for each cell of a row that is in the zone. */
+function forEachCell({ cell, mask, cells }: CellRow, body: (raw: U32) => void): void {
+  For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
+    If(mask.shr(rank).and(1).eq(1), () => body(cells.at(cell.add(rank))));
+  });
+}
+
+/** The monoid of zones, and the functor that widens rows to zones, if any fold needs one. */
+const zoneFunctors = memoized((folds: readonly Fold[]) => {
+  const zone = Object.assign({}, ...folds.map((fold) => fold.zone)) as Fold['zone'];
+  const all = (wordsOf: (fold: Fold) => Words): Words => Object.assign({}, ...folds.map(wordsOf));
+  const shape = Object.fromEntries(Object.keys(zone).map((name) => [name, u32]));
+  const combine = monoid({
+    of: shape,
+    identity: zone as never,
+    combine: ({ a, b }) => all((fold) => fold.combine(a as Words, b as Words)),
+    commutative: true,
+    name: 'addFolds',
+  });
+  const row = Object.fromEntries(folds.flatMap((fold) => fold.row.map((name) => [name, u32] as const)));
+  const widened = (words: Words): Words =>
+    all((fold) => fold.widen?.(words) ?? Object.fromEntries(fold.row.map((name) => [name, words[name]!])));
+  const widen = folds.some((fold) => fold.widen) ? fn('widenRow', row, shape, widened as never) : undefined;
+  return { combine, widen };
+});
+
+const isWide = fn('isWide', { wide: u32 }, bool, ({ wide }) => wide.ne(0));
+
+/** Sums the powers outside the home group and the next lower one, byte by byte. */
+function wideDigits(
+  context: Context,
+  { power, digitOf }: WidePowers,
+  zones: number,
+  cells: { readonly zone: Column<'u32'>; readonly raw: Column<'u32'> },
+  homes: HomeGroups,
+): Column<'u32'> {
+  const { counters, bytes } = LAYOUTS[power];
+  const digits = context.materialize(constant(u32, 0, zones * counters));
+  for (let byte = 0; byte < bytes; byte++) {
+    const digit = map(digitOf, { ...cells, byte, home: homes[power] } as never) as unknown as Columns;
+    scatterReduce(digit.value!, digit.counter!, 'add', digits);
+  }
+  return digits;
+}
