@@ -79,5 +79,10 @@ function putRows(
     ...loader.load(words, index),
   ]);
   const stores = stored.map((column, i) => ({ ...destination(column), index: 0, value: 1 + i }));
-  context.backend.forEach(extentOf(length), programOf(placed, context, length), stores);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(length),
+    program: programOf(placed, context, length),
+    stores,
+  });
 }

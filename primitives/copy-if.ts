@@ -188,7 +188,10 @@ function countOthers({ context, length }: Choice, some: Memory, others: Memory):
   const difference = fuse('countOthers', [], ['u32'], (_index, _, loader) => [
     loader.length(length).sub(loader.length(countIn(some, 0, 2 ** 32 - 1))),
   ]);
-  context.backend.forEach(1, programOf(difference), [
-    { buffer: alive(others).buffer, offset: 0, capacity: 1, value: 0 },
-  ]);
+  context.backend.run({
+    kind: 'forEach',
+    extent: 1,
+    program: programOf(difference),
+    stores: [{ buffer: alive(others).buffer, offset: 0, capacity: 1, value: 0 }],
+  });
 }

@@ -16,7 +16,7 @@ import { alive, destination, extentOf, type Fusion, fuse, programOf, storedArray
 import { columnsIn } from './columns/reachable.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import type { CrossReduceCommand, Program, VectorLeaf } from './contract/backend.ts';
-import { crossReduceOn, runsOf } from './cross-reduce-by-rows.ts';
+import { runsOf } from './derived/cross-reduce-by-rows.ts';
 import { ArgumentError } from './errors.ts';
 import { For, Let, Var } from './functors/control.ts';
 import { type FunctorDescription, splitParameters } from './functors/functor.ts';
@@ -142,6 +142,7 @@ export function crossReduce<S extends Shape, T extends Shape = Shape>(
       const { start, step, value } = programsOf(context, contraction, sides, captures, a.length);
       const rows = a.length;
       const command = (run: number): Omit<CrossReduceCommand, 'results'> => ({
+        kind: 'crossReduce',
         extent: extentOf(rows),
         others: extentOf(b.length),
         run,
@@ -156,14 +157,12 @@ export function crossReduce<S extends Shape, T extends Shape = Shape>(
         monoid: folding,
       });
       const capacity = typeof rows === 'number' ? rows : rows.limit;
-      const issue = (run: number, into: readonly Column[]): void =>
-        crossReduceOn(context.backend, { ...command(run), results: into.map(destination) });
       const stored = (length: Column['length']): Column[] => folding.types.map((type) => context.stored(type, length));
       const run = options.run ?? RUN;
       const runs = runsOf({ others: extentOf(b.length), run });
       requireLength(capacity * runs, 'crossReduce', 'the number of results');
       const parts = stored(options.run === undefined && runs === 1 ? rows : capacity * runs);
-      if (runs > 0) issue(run, parts);
+      if (runs > 0) context.backend.run({ ...command(run), results: parts.map(destination) });
       if (options.run !== undefined || runs === 1) return assemble<Column>(monoid.shape, parts) as ColumnsOf<S>;
       const folded = stored(rows);
       foldRuns(context, folding, parts, runs, rows, folded);
@@ -400,5 +399,5 @@ function foldRuns(
     return folded.map(Let);
   });
   const stores = into.map((column, value) => ({ ...destination(column), value }));
-  context.backend.forEach(extentOf(rows), programOf(fusion, context, rows), stores);
+  context.backend.run({ kind: 'forEach', extent: extentOf(rows), program: programOf(fusion, context, rows), stores });
 }

@@ -6,7 +6,6 @@ import { capacityOf, scaleLength } from './columns/length.ts';
 import { alive, extentOf, fuse, programOf, storedArray } from './columns/program.ts';
 import { type ContextOption, inNamedContext } from './context-option.ts';
 import type { ArrayBinding } from './contract/backend.ts';
-import { decodeTilesOn } from './decode-tiles-by-walks.ts';
 import { gather } from './gather.ts';
 import { anything, aWhole, aWord, optional, someOptions, someRecord } from './kinds.ts';
 import type { PackedFormat } from './narrow.ts';
@@ -96,7 +95,8 @@ export function decodeTiles<F extends CellFormat>(
       const memory = context.allocate(count, typeof length === 'number' ? undefined : length.memory);
       if (count > 0) {
         const tile = fuse('decodeTiles', [], ['u32', 'u32'], (index, _, loader) => loader.load([start, first], index));
-        decodeTilesOn(context.backend, {
+        context.backend.run({
+          kind: 'decodeTiles',
           extent: extentOf(tileLength),
           tile: programOf(tile, context, tileLength),
           words: wordsBinding(context, words),

@@ -84,7 +84,8 @@ export function expandBySearch<R extends Shape>(
     return [next.lt(limit), next, nextRow, nextStart, nextEnd, at, ...values];
   });
   const pieces = Math.ceil(capacityOf(extentOf(made)) / walkRows);
-  context.backend.walk({
+  context.backend.run({
+    kind: 'walk',
     extent: extentOf(pieces),
     start: programOf(begin, context, pieces),
     step: programOf(advance, context, made),

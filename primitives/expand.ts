@@ -160,7 +160,7 @@ function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, 
     return applyToRank(functor, fields, loader.load(columnsOf(fields), row), index.sub(offset), bound, loader);
   });
   const stores = results.map((column, value) => ({ ...destination(column), value }));
-  context.backend.forEach(extentOf(length), programOf(make, context, length), stores);
+  context.backend.run({ kind: 'forEach', extent: extentOf(length), program: programOf(make, context, length), stores });
 }
 
 /** Index of the source row for every output row. */
@@ -195,6 +195,11 @@ function markHeads(
     return [count.gt(0), offset, index];
   });
   const store = { ...destination(heads), guard: 0, index: 1, value: 2 };
-  context.backend.forEach(extentOf(length), programOf(marks, context, length), [store]);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(length),
+    program: programOf(marks, context, length),
+    stores: [store],
+  });
   return heads;
 }

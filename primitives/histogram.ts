@@ -54,7 +54,8 @@ export function histogram(bins: Column<'u32'>, count: number, options: Histogram
   return context.scope(() => {
     const counts = context.stored('u32', runs * count);
     const { buffer, offset } = destination(counts);
-    context.backend.histogram({
+    context.backend.run({
+      kind: 'histogram',
       extent: extentOf(bins.length),
       program: programOf(program, context, bins.length),
       bins: count,

@@ -212,7 +212,8 @@ function walkTiles(
     keyOf(walkTiles, path, [...first.rows, ...second.rows]),
   );
   const tiles = Math.ceil(capacityOf(extentOf(length)) / walkRows);
-  context.backend.walk({
+  context.backend.run({
+    kind: 'walk',
     extent: extentOf(tiles),
     start: programOf(begin, context, tiles),
     step: programOf(advance, context, length),

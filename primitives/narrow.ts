@@ -60,7 +60,12 @@ export function narrow<T extends 'u32' | 'i32'>(
         { by: [narrow, bits], columns: [values], lengths: [length] },
       );
       const to = destination(new Column(context, 'u32', count, { ...stored, storage: 'u32' }));
-      context.backend.forEach(count, programOf(words, context, count), [{ ...to, value: 0 }]);
+      context.backend.run({
+        kind: 'forEach',
+        extent: count,
+        program: programOf(words, context, count),
+        stores: [{ ...to, value: 0 }],
+      });
       return new Column(context, type, length, { ...stored, storage: format }) as Column<T>;
     });
   });

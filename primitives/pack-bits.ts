@@ -36,7 +36,12 @@ export function packBits(flags: Column<'bool'>, options?: ContextOption): Column
       );
       // Flags that belong to the same word may be evaluated in parallel, so the OR must be atomic.
       const store = { ...destination(words), guard: 0, index: 1, value: 2, combine: 'or' } as const;
-      context.backend.forEach(extentOf(flags.length), programOf(bits, context, flags.length), [store]);
+      context.backend.run({
+        kind: 'forEach',
+        extent: extentOf(flags.length),
+        program: programOf(bits, context, flags.length),
+        stores: [store],
+      });
       return words;
     });
   });
@@ -111,7 +116,8 @@ export function bitPlaces(words: Column<'u32'>, options?: ContextOption): Column
         },
         { by: [bitPlaces], columns: [] },
       );
-      context.backend.walk({
+      context.backend.run({
+        kind: 'walk',
         extent: extentOf(length),
         start: programOf(start, context, length),
         step: programOf(step, context, length),

@@ -91,7 +91,8 @@ export function rankHistogram(
     });
     const counts = context.stored('u32', bins * histograms);
     const { buffer, offset } = destination(counts);
-    context.backend.histogram({
+    context.backend.run({
+      kind: 'histogram',
       extent: extentOf(length),
       program: programOf(program, context, length),
       bins,

@@ -35,9 +35,15 @@ function reduceRows<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): Co
   });
   return context.scope(() => {
     const memory = context.allocate(columns.length);
-    context.backend.reduce(extentOf(length), programOf(fusion, context, length), program, {
-      buffer: alive(memory).buffer,
-      word: 0,
+    context.backend.run({
+      kind: 'reduce',
+      extent: extentOf(length),
+      program: programOf(fusion, context, length),
+      monoid: program,
+      into: {
+        buffer: alive(memory).buffer,
+        word: 0,
+      },
     });
     const leaves = program.types.map((type, word) => cellColumn(memory, type, word));
     return assemble<Column>(monoid.shape, leaves) as ColumnsOf<S>;

@@ -35,7 +35,6 @@ import { anything, aWhole, type FieldKinds } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows } from './map.ts';
 import { type Monoid, monoid, monoidProgram } from './monoid.ts';
 import { requireOptions } from './options.ts';
-import { relaxOn } from './relax-by-rounds.ts';
 import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 import { outsideOf, type StencilArguments } from './stencil.ts';
@@ -192,7 +191,8 @@ function relaxGrids<P extends Parameters, S extends Shape, M extends Shape>(
     const program = sizes.length === 0 ? gridsAlike(grids as GridSize) : gridsOfSizes(common, grids, length);
     const relaxed = copyStates(context, state, cells);
     const rounds = context.stored('u32', length);
-    relaxOn(context.backend, {
+    context.backend.run({
+      kind: 'relax',
       extent: extentOf(length),
       grids: program,
       cells: extentOf(cells),
@@ -409,7 +409,12 @@ function findMissing(context: ColumnOwner, cells: DeviceLength, total: Memory): 
     const [all] = loader.load([cellColumn(total, 'u32', 0)], u32(0)) as [U32];
     return [select(u32(0), u32(2 ** 32 - 1), all.gt(loader.length(cells)))];
   });
-  context.backend.forEach(1, programOf(fusion), [{ buffer: alive(missing).buffer, offset: 0, capacity: 1, value: 0 }]);
+  context.backend.run({
+    kind: 'forEach',
+    extent: 1,
+    program: programOf(fusion),
+    stores: [{ buffer: alive(missing).buffer, offset: 0, capacity: 1, value: 0 }],
+  });
   return missing;
 }
 
@@ -452,7 +457,12 @@ function copyStates(context: ColumnOwner, columns: readonly Column[], length: Co
   const types = words.map(({ type }) => type);
   const fusion = fuse('relaxStart', [], types, (index, _, loader) => loader.load(words, index));
   const stores = copies.map((column, value) => ({ ...destination(column), value }));
-  context.backend.forEach(extentOf(length), programOf(fusion, context, length), stores);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(length),
+    program: programOf(fusion, context, length),
+    stores,
+  });
   return copies;
 }
 

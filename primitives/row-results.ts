@@ -42,7 +42,12 @@ export function storeResults(
   stores: readonly ResultStore[],
 ): void {
   const fusion = fuse(name, [], types, (index, _, loader) => row(index, loader));
-  context.backend.forEach(extentOf(length), programOf(fusion, context, length), storesOf(stores));
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(length),
+    program: programOf(fusion, context, length),
+    stores: storesOf(stores),
+  });
 }
 
 /**
@@ -58,9 +63,15 @@ export function foldResults(
 ): void {
   const program = monoidProgram(monoid);
   const fusion = fuse(name, [], program.types, (index, _, loader) => row(index, loader));
-  context.backend.reduce(extentOf(length), programOf(fusion, context, length), program, {
-    buffer: alive(into).buffer,
-    word,
+  context.backend.run({
+    kind: 'reduce',
+    extent: extentOf(length),
+    program: programOf(fusion, context, length),
+    monoid: program,
+    into: {
+      buffer: alive(into).buffer,
+      word,
+    },
   });
 }
 

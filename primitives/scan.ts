@@ -27,7 +27,7 @@ import { operandsOf } from './reduce.ts';
 
 type Values = readonly Value<ScalarType>[];
 
-/** A scan with functions that compute its elements and process its prefixes; see {@link Backend.scan}. */
+/** A scan with functions that compute its elements and process its prefixes; see `ScanCommand`. */
 export interface FusedScan {
   readonly context: ColumnOwner;
   readonly length: Column['length'];
@@ -61,7 +61,8 @@ export function fusedScan(primitive: string, scan: FusedScan): void {
     (index, prefix, loader) => emit(index, prefix.slice(0, types.length), prefix.slice(types.length), loader),
     keys?.emit,
   );
-  context.backend.scan({
+  context.backend.run({
+    kind: 'scan',
     extent: extentOf(length),
     program: programOf(program, context, length),
     monoid,

@@ -107,7 +107,12 @@ function scatterRows<C extends Table>(
       loader.load(background, index),
     );
     const whole = stored.map((column, value) => ({ ...destination(column), value }));
-    context.backend.forEach(extentOf(length), programOf(fill, context, length), whole);
+    context.backend.run({
+      kind: 'forEach',
+      extent: extentOf(length),
+      program: programOf(fill, context, length),
+      stores: whole,
+    });
 
     const types = steering.map(({ type }) => type);
     const placed = fuse(primitive, [], [...types, ...zeros], (index, _, loader) =>
@@ -115,7 +120,12 @@ function scatterRows<C extends Table>(
     );
     const guard = flags === undefined ? {} : { guard: 1 };
     const stores = stored.map((column, i) => ({ ...destination(column), index: 0, ...guard, value: types.length + i }));
-    context.backend.forEach(extentOf(extent), programOf(placed, context, extent), stores);
+    context.backend.run({
+      kind: 'forEach',
+      extent: extentOf(extent),
+      program: programOf(placed, context, extent),
+      stores,
+    });
     return withColumns(rows, stored);
   });
 }
@@ -177,7 +187,12 @@ export function scatterReduce<C extends WordTable>(
   requireApart(targets);
   for (const target of targets) requireUnread('scatterReduce', [program], target);
   const stores = targets.map((target, i) => ({ ...destination(target), index: 0, value: 1 + i, combine }));
-  context.backend.forEach(extentOf(extent), programOf(program, context, extent), stores);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(extent),
+    program: programOf(program, context, extent),
+    stores,
+  });
 }
 
 /**

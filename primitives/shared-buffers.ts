@@ -249,7 +249,12 @@ function drawRecord({ context }: ContextMemory, length: DeviceLength): Memory {
     select(select(u32(0), u32(1), index.eq(1)), loader.length(length), index.eq(0)),
   ]);
   const store = { buffer: memory.buffer, offset: 0, capacity: words, value: 0 };
-  context.backend.forEach(extentOf(words), programOf(record, context, words), [store]);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(words),
+    program: programOf(record, context, words),
+    stores: [store],
+  });
   return memory;
 }
 

@@ -253,7 +253,8 @@ function radixSort(
     by: [radixSort],
     columns,
   });
-  context.backend.sort({
+  context.backend.run({
+    kind: 'sort',
     extent: extentOf(keys.length),
     program: programOf(program, context, keys.length),
     beginBit: bits.from,

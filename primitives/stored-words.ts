@@ -8,8 +8,11 @@ export function storedWords(context: ColumnOwner, column: Column): Column {
   if (source.kind === 'view') return context.materialize(column);
   const words = context.stored(column.type, column.length);
   const fusion = fuse('storedWords', [], [column.type], (index, _, loader) => loader.load([column], index));
-  context.backend.forEach(extentOf(column.length), programOf(fusion, context, column.length), [
-    { ...destination(words), value: 0 },
-  ]);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(column.length),
+    program: programOf(fusion, context, column.length),
+    stores: [{ ...destination(words), value: 0 }],
+  });
   return words;
 }

@@ -20,7 +20,12 @@ export function storeColumns(
     columns: words,
   });
   const stores = stored.map((column, value) => ({ ...destination(column), value }));
-  context.backend.forEach(extentOf(length), programOf(fusion, context, length), stores);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(length),
+    program: programOf(fusion, context, length),
+    stores,
+  });
   return stored;
 }
 

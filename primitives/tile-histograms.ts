@@ -15,7 +15,6 @@ import { anything, aRecord, aWhole, aWord, optional, someOptions, someRecord } f
 import { applyFunctor, bindCaptures } from './map.ts';
 import type { CaptureArguments } from './ranked-rows.ts';
 import { argumentsOf, fieldsTaken } from './row-fields.ts';
-import { tileHistogramsOn } from './tile-histograms-by-rows.ts';
 import { MAX_CELLS } from './tile-sums.ts';
 
 /** Parts of tiles: which cells of a tile are counted, and in which histogram. A cell may lie in several parts. */
@@ -89,7 +88,7 @@ const CELL = { cell: u32 };
  *
  * - Work O(cells + cells in parts + bins · histograms), span O(columns + rows). Deterministic: counts are integers,
  *   u32. The functor is evaluated for all cells of a tile with a part, also for those in no part.
- * - Decoded cells are not stored where the backend has a kernel for that (`Backend.tileHistograms`). Fast if the parts
+ * - Decoded cells are not stored where the backend has a kernel for that (`TileHistogramsCommand`). Fast if the parts
  *   of neighbouring tiles share histograms, and if parts are large. A tile without parts costs nothing.
  * - Tiles that are damaged are safe, as in `decodeTiles`: the cells of one that does not end within `words` are 0.
  *   Accepts device counts (lengths that only the device knows).
@@ -156,7 +155,8 @@ export function tileHistograms(
       );
       const counts = context.stored('u32', bins * histograms);
       const { buffer, offset } = destination(counts);
-      tileHistogramsOn(context.backend, {
+      context.backend.run({
+        kind: 'tileHistograms',
         extent: extentOf(tileLength),
         tile: programOf(tile, context, tileLength),
         words: wordsBinding(context, words),

@@ -299,7 +299,12 @@ function writeFirsts(
     return [count.gt(0), offset, ...loader.load(words, index)];
   });
   const stores = results.map((column, i) => ({ ...destination(column), guard: 0, index: 1, value: 2 + i }));
-  context.backend.forEach(extentOf(length), programOf(placed, context, length), stores);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(length),
+    program: programOf(placed, context, length),
+    stores,
+  });
 }
 
 /** What a primitive does at the start and at each step of a walk. */
@@ -349,7 +354,8 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
     return [...next, ...leavesOf(start.result, made.state), ...stored];
   });
   if (changed !== undefined) requireUnread(name, [begin, advance], changed);
-  context.backend.walk({
+  context.backend.run({
+    kind: 'walk',
     extent: extentOf(length),
     start: programOf(begin, context, length),
     step: programOf(advance, context, length),

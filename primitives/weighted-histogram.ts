@@ -7,7 +7,6 @@ import { requirePositive } from './histogram.ts';
 import { anything } from './kinds.ts';
 import { requireOptions } from './options.ts';
 import { slice } from './slice.ts';
-import { weightedHistogramOn } from './weighted-histogram-by-digits.ts';
 
 /** Weights of the rows: a u32 column for each name. */
 export type Weights = { readonly [name: string]: Column<'u32'> };
@@ -65,7 +64,8 @@ export function weightedHistogram<W extends Weights>(
           columns,
         });
         const { buffer, offset } = destination(sums);
-        weightedHistogramOn(context.backend, {
+        context.backend.run({
+          kind: 'weightedHistogram',
           extent: extentOf(rows),
           program: programOf(program, context, rows),
           bins: count,

@@ -1,7 +1,8 @@
 import { requireFunction, requireRecord } from '../../primitives/arguments.ts';
-import { type Command, issue, rebound } from '../../primitives/command.ts';
+import { type Command, rebound } from '../../primitives/command.ts';
 import type { Backend, Counters, DeviceBuffer, SharedDevice, WordSink } from '../../primitives/contract/backend.ts';
 import { requireBackend } from '../../primitives/contract/require-backend.ts';
+import { issue } from '../../primitives/derived/issue.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
@@ -504,30 +505,8 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
       }
     },
     sync: async () => wait((answer) => ({ kind: 'sync', answer })),
-    forEach: (extent, program, stores) => command({ kind: 'forEach', extent, program, stores }),
-    reduce: (extent, program, monoid, into) => command({ kind: 'reduce', extent, program, monoid, into }),
-    walk: (given) => command({ kind: 'walk', command: given }),
-    scan: (given) => command({ kind: 'scan', command: given }),
-    sort: (given) => command({ kind: 'sort', command: given }),
-    histogram: (given) => command({ kind: 'histogram', command: given }),
-    relax(given) {
-      command({ kind: 'relax', command: given });
-      return true;
-    },
-    weightedHistogram(given) {
-      command({ kind: 'weightedHistogram', command: given });
-      return true;
-    },
-    crossReduce(given) {
-      command({ kind: 'crossReduce', command: given });
-      return true;
-    },
-    decodeTiles(given) {
-      command({ kind: 'decodeTiles', command: given });
-      return true;
-    },
-    tileHistograms(given) {
-      command({ kind: 'tileHistograms', command: given });
+    run(given) {
+      command(given);
       return true;
     },
     play(script, call) {

@@ -1,12 +1,15 @@
 import type {
   Backend,
-  Cell,
+  CommandOf,
   Determinism,
   Extent,
+  ForEachCommand,
   HistogramCommand,
+  KernelCommand,
+  KernelKind,
   Limits,
-  MonoidProgram,
   Program,
+  ReduceCommand,
   ScanCommand,
   SortCommand,
   Store,
@@ -16,12 +19,12 @@ import type {
 import { capacityOf } from '../../primitives/contract/backend.ts';
 import { combineAll, prefixes } from '../../primitives/contract/combination-tree.ts';
 import { createCounters } from '../../primitives/contract/counters.ts';
+import { weightsOf } from '../../primitives/derived/weighted-histogram-by-digits.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import { entryOf, type ScalarType } from '../../primitives/ir/ir.ts';
 import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
-import { weightsOf } from '../../primitives/weighted-histogram-by-digits.ts';
 import { combinations } from '../common/atomic-combinations.ts';
 import { requireLimits } from '../common/backend-options.ts';
 import { fillMemory } from '../common/fill-memory.ts';
@@ -45,6 +48,21 @@ const defaultLimits: Limits = {
 
 const determinism: Determinism = { level: 'exact', ulp: 0, reasons: ['JavaScript rounds after every operation.'] };
 
+/** Runs a command: a loop over its rows. */
+type Kernel<C> = (memory: HostMemory, command: C) => void;
+
+/** Commands of other kernels are derived from these. */
+const KERNELS: { readonly [K in KernelKind]?: Kernel<CommandOf<K>> } = {
+  forEach,
+  walk,
+  reduce,
+  scan,
+  sort,
+  histogram,
+  weightedHistogram,
+  relax,
+};
+
 /**
  * Creates the reference backend, which specifies the results of all other backends. Every kernel is a sequential loop
  * over plain arrays and therefore slow. Tests compare the results of the other backends byte for byte. Commands run
@@ -67,15 +85,6 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
   const guard = (): void => {
     if (ended !== undefined) throw ended.reason;
   };
-  const launch =
-    <A extends unknown[]>(kernel: (memory: HostMemory, ...args: A) => void) =>
-    (...args: A): void => {
-      guard();
-      counters.submissions++;
-      counters.dispatches++;
-      kernel(memory, ...args);
-    };
-
   return {
     name: 'reference',
     limits,
@@ -112,18 +121,13 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
       return memory.resolve(buffer).views.u32.slice(word, word + words) as Uint32Array;
     },
     sync: async () => guard(),
-    forEach: launch(forEach),
-    walk: launch(walk),
-    reduce: launch(reduce),
-    scan: launch(scan),
-    sort: launch(sort),
-    histogram: launch(histogram),
-    weightedHistogram: (command) => {
-      launch(weightedHistogram)(command);
-      return true;
-    },
-    relax: (command) => {
-      launch(relax)(command);
+    run: (command) => {
+      const kernel = KERNELS[command.kind] as Kernel<KernelCommand> | undefined;
+      if (kernel === undefined) return false;
+      guard();
+      counters.submissions++;
+      counters.dispatches++;
+      kernel(memory, command);
       return true;
     },
     abort: (reason) => {
@@ -135,7 +139,7 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
   };
 }
 
-function forEach(memory: HostMemory, extent: Extent, program: Program, stores: readonly Store[]): void {
+function forEach(memory: HostMemory, { extent, program, stores }: ForEachCommand): void {
   const entry = bind(memory, program);
   const write = writer(memory, program, stores);
   const length = memory.lengthOf(extent);
@@ -159,7 +163,7 @@ function walk(memory: HostMemory, { extent, start, step, steps, changing, stores
   }
 }
 
-function reduce(memory: HostMemory, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void {
+function reduce(memory: HostMemory, { extent, program, monoid, into }: ReduceCommand): void {
   const states = evaluateAll(memory, extent, program);
   const combine = combinerOf(monoid);
   const total = monoid.exact

@@ -1,22 +1,20 @@
 import {
-  type ArrayBinding,
   type Backend,
+  type CommandOf,
   type Counters,
   capacityOf,
-  type DeviceBuffer,
-  type Extent,
-  type Program,
-  type ScanCommand,
+  type KernelCommand,
+  type KernelKind,
   type SharedDevice,
   type SpillCounters,
   type WordSink,
   type WordSource,
 } from '../../primitives/contract/backend.ts';
 import { requireBackend } from '../../primitives/contract/require-backend.ts';
+import { buffersOf } from '../../primitives/contract/visit-command.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber } from '../../primitives/kinds.ts';
 import { requireOptions } from '../../primitives/options.ts';
-import { lengthBuffer } from '../../primitives/watched-backend.ts';
 import { uploadTo } from '../../primitives/word-sources.ts';
 import { fillMemory } from '../common/fill-memory.ts';
 import { inRange } from '../common/memory-errors.ts';
@@ -51,19 +49,22 @@ export type SpillingBackend<B extends Backend = Backend> = B & {
   readonly counters: Counters & { readonly spilling: SpillCounters };
 };
 
-/** A command of the inner backend, with its reads and writes. */
-interface Command {
-  readonly extent: Extent;
-  readonly programs: readonly Program[];
-  readonly writes: readonly DeviceBuffer[];
-  /** Whether the command must not be repeated after a part of it has run. */
-  readonly once: boolean;
-  /** Runs the command unchanged, in one piece. */
-  readonly whole: () => void;
-  readonly inWindows: (machine: WindowMachine) => Promise<void>;
-  /** Runs the command with the help of the host, if the command does not fit in memory even in windows. */
-  readonly onHost?: (machine: WindowMachine) => Promise<void>;
+/** How commands of a kernel run that do not fit in device memory in one piece. */
+interface Ways<C> {
+  inWindows(machine: WindowMachine, command: C): Promise<void>;
+  /** Runs a command with the help of the host, if it does not fit in memory even in windows. */
+  onHost(machine: WindowMachine, command: C): Promise<void>;
 }
+
+/** Commands of the kernels that are not listed here are derived from others while data is spilled. */
+const WAYS: { readonly [K in KernelKind]?: Ways<CommandOf<K>> } = {
+  forEach: { inWindows: forEachInWindows, onHost: forEachOneByOne },
+  walk: { inWindows: walkInWindows, onHost: walkOnHost },
+  reduce: withResultsOnHost((machine, command) => (command.monoid.exact ? reduceExact : reduceTree)(machine, command)),
+  scan: withResultsOnHost((machine, command) => (command.monoid.exact ? scanExact : scanTree)(machine, command)),
+  sort: withResultsOnHost(sortInWindows),
+  histogram: withResultsOnHost(histogramInWindows),
+};
 
 /**
  * Adds host memory to a backend that has `limits.memoryBytes` of device memory. As long as all buffers fit, commands go
@@ -101,29 +102,10 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
    */
   const calm = (): boolean => !forced && queue.idle && places.calm;
 
-  /**
-   * Passes a command that the inner backend may not support to that backend, if nothing is spilled. Returns whether the
-   * command was issued; if not, the caller replaces it by other commands, which can spill.
-   */
-  const passOn = (run: () => boolean | undefined): boolean => {
-    queue.guard();
-    if (!calm()) return false;
-    try {
-      return run() ?? false;
-    } catch (error) {
-      if (isShortage(error)) return false;
-      throw error;
-    }
-  };
-
-  const issue = (command: Command): void => {
-    queue.guard();
-    if (calm()) {
-      if (attempt(command)) return;
-      // The inner backend ran out of memory. Below, the command runs again after other buffers were spilled.
-    }
-    const reads = new Set([...buffersIn(command.programs), ...lengthBuffer(command.extent)].map(places.resolve));
-    const writes = new Set(command.writes.map(places.resolve));
+  const issue = (command: KernelCommand): void => {
+    const buffers = buffersOf(command);
+    const reads = new Set(buffers.reads.map(places.resolve));
+    const writes = new Set(buffers.writes.map(places.resolve));
     if (queue.idle && !forced && !isFailed(reads) && runHere(command, reads, writes)) return;
     const all = new Set([...reads, ...writes]);
     places.hold(all);
@@ -142,20 +124,19 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     });
   };
 
-  /** Runs a command in one piece. Returns whether there was enough memory. */
-  const attempt = ({ whole, once }: Command): boolean => {
+  /** Runs a command in one piece. Returns whether the inner backend has a kernel for it and enough memory. */
+  const attempt = (command: KernelCommand): boolean => {
     const { dispatches } = inner.counters;
     try {
-      whole();
-      return true;
+      return inner.run(command);
     } catch (error) {
-      const begun = once && inner.counters.dispatches > dispatches;
+      const begun = runsOnce(command) && inner.counters.dispatches > dispatches;
       if (!isShortage(error) || begun) throw error;
       return false;
     }
   };
 
-  const runHere = (command: Command, reads: ReadonlySet<Spillable>, writes: ReadonlySet<Spillable>): boolean => {
+  const runHere = (command: KernelCommand, reads: ReadonlySet<Spillable>, writes: ReadonlySet<Spillable>): boolean => {
     const all = new Set([...reads, ...writes]);
     if (bytesOf(all) > places.memoryBytes || !places.placeNow(all) || !attempt(command)) return false;
     places.used(all, writes);
@@ -163,7 +144,7 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   };
 
   const runQueued = async (
-    command: Command,
+    command: KernelCommand,
     reads: ReadonlySet<Spillable>,
     writes: ReadonlySet<Spillable>,
   ): Promise<void> => {
@@ -183,16 +164,17 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
    * Runs a command in the first of three ways that fits in memory: in windows (ranges of indices), in windows after all
    * buffers that the windows do not need have left the device, or with the help of the host.
    */
-  const inSomeWay = async ({ inWindows, onHost, once }: Command): Promise<void> => {
+  const inSomeWay = async (command: KernelCommand): Promise<void> => {
     const { dispatches } = inner.counters;
-    const ways = [inWindows, inWindows, ...(onHost === undefined ? [] : [onHost])];
+    const { inWindows, onHost } = WAYS[command.kind] as Ways<KernelCommand>;
+    const ways = [inWindows, inWindows, onHost];
     let { maxRows } = machine;
     for (const [i, way] of ways.entries()) {
       try {
-        await way({ ...machine, maxRows: maxRows, thrifty: forced || i > 0 });
+        await way({ ...machine, maxRows: maxRows, thrifty: forced || i > 0 }, command);
         return;
       } catch (error) {
-        const begun = once && inner.counters.dispatches > dispatches;
+        const begun = runsOnce(command) && inner.counters.dispatches > dispatches;
         if (!isShortage(error) || begun || i === ways.length - 1) throw error;
         // At two words (8 bytes) per row, the uploads of this number of rows fit in one binding.
         if (isWantOfBindings(error)) maxRows = Math.min(maxRows, Math.floor(inner.limits.bindingBytes / 8));
@@ -365,85 +347,14 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
       await (queue.idle ? inner.sync() : queue.join(() => inner.sync()));
       queue.throwUntold();
     },
-    forEach: (extent, program, stores) =>
-      issue({
-        extent,
-        programs: [program],
-        writes: buffersOf(stores),
-        once: stores.some(({ combine }) => combine !== undefined),
-        whole: () => inner.forEach(extent, program, stores),
-        inWindows: (machine) => forEachInWindows(machine, extent, program, stores),
-        onHost: (machine) => forEachOneByOne(machine, extent, program, stores),
-      }),
-    walk: (command) =>
-      issue({
-        extent: command.extent,
-        programs: [command.start, command.step],
-        writes: buffersOf(command.stores),
-        once: command.stores.some(({ combine }) => combine !== undefined),
-        whole: () => inner.walk(command),
-        inWindows: (machine) => walkInWindows(machine, command),
-        onHost: (machine) => walkOnHost(machine, command),
-      }),
-    reduce: (extent, program, monoid, into) =>
-      issue({
-        extent,
-        programs: [program],
-        writes: [into.buffer],
-        once: false,
-        whole: () => inner.reduce(extent, program, monoid, into),
-        inWindows: (machine) => reduceInWindows(machine, extent, program, monoid, into),
-        onHost: (machine) =>
-          withResultsOnHost(machine, extent, program, (results) =>
-            reduceInWindows(machine, extent, results, monoid, into),
-          ),
-      }),
-    scan: (command) =>
-      issue({
-        extent: command.extent,
-        programs: [command.program, command.emit],
-        writes: buffersOf([...command.stores, command.total]),
-        once: command.stores.some(({ combine }) => combine !== undefined),
-        whole: () => inner.scan(command),
-        inWindows: (machine) => scanInWindows(machine, command),
-        onHost: (machine) =>
-          withResultsOnHost(machine, command.extent, command.program, (program) =>
-            scanInWindows(machine, { ...command, program }),
-          ),
-      }),
-    sort: (command) =>
-      issue({
-        extent: command.extent,
-        programs: [command.program],
-        writes: buffersOf([command.keys, command.payload]),
-        once: false,
-        whole: () => inner.sort(command),
-        inWindows: (machine) => sortInWindows(machine, command),
-        onHost: (machine) =>
-          withResultsOnHost(machine, command.extent, command.program, (program) =>
-            sortInWindows(machine, { ...command, program }),
-          ),
-      }),
-    histogram: (command) =>
-      issue({
-        extent: command.extent,
-        programs: command.inner === undefined ? [command.program] : [command.program, command.inner.row],
-        writes: [command.into.buffer],
-        once: false,
-        whole: () => inner.histogram(command),
-        inWindows: (machine) => histogramInWindows(machine, command),
-        ...(command.inner === undefined && {
-          onHost: (machine) =>
-            withResultsOnHost(machine, command.extent, command.program, (program) =>
-              histogramInWindows(machine, { ...command, program }),
-            ),
-        }),
-      }),
-    relax: (command) => passOn(() => inner.relax?.(command)),
-    weightedHistogram: (command) => passOn(() => inner.weightedHistogram?.(command)),
-    crossReduce: (command) => passOn(() => inner.crossReduce?.(command)),
-    decodeTiles: (command) => passOn(() => inner.decodeTiles?.(command)),
-    tileHistograms: (command) => passOn(() => inner.tileHistograms?.(command)),
+    run(command) {
+      queue.guard();
+      if (calm() && attempt(command)) return true;
+      // The inner backend has no kernel for the command, or it runs again after other buffers were spilled.
+      if (WAYS[command.kind] === undefined) return false;
+      issue(command);
+      return true;
+    },
     play(script, call) {
       queue.guard();
       // If the result is `false`, the caller issues the commands of the script (recorded commands) one by one.
@@ -476,28 +387,15 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
   return { ...inner, ...backend } as SpillingBackend<B>;
 }
 
-function reduceInWindows(...[machine, extent, program, monoid, into]: Parameters<typeof reduceExact>): Promise<void> {
-  return (monoid.exact ? reduceExact : reduceTree)(machine, extent, program, monoid, into);
-}
-
-function scanInWindows(machine: WindowMachine, command: ScanCommand): Promise<void> {
-  return (command.monoid.exact ? scanExact : scanTree)(machine, command);
+/** Whether a command must not be repeated after a part of it has run. */
+function runsOnce(command: KernelCommand): boolean {
+  return 'stores' in command && command.stores.some(({ combine }) => combine !== undefined);
 }
 
 /** Property getters that read the counters of the inner backend on demand. */
 function passedOn(counters: Counters): PropertyDescriptorMap {
   const descriptor = (name: keyof Counters): PropertyDescriptor => ({ get: () => counters[name], enumerable: true });
   return Object.fromEntries((Object.keys(counters) as (keyof Counters)[]).map((name) => [name, descriptor(name)]));
-}
-
-/** The buffers of all arrays that the given programs read. */
-function buffersIn(programs: readonly Program[]): DeviceBuffer[] {
-  const ofBinding = ({ buffer, length }: ArrayBinding): DeviceBuffer[] => [buffer, ...lengthBuffer(length)];
-  return programs.flatMap(({ arrays }) => [...arrays.values()].flatMap(ofBinding));
-}
-
-function buffersOf(cells: readonly ({ readonly buffer: DeviceBuffer } | undefined)[]): DeviceBuffer[] {
-  return cells.flatMap((cell) => (cell === undefined ? [] : [cell.buffer]));
 }
 
 function spilled({ words }: Spillable, memoryBytes: number): ArgumentError {

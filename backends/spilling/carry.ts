@@ -2,9 +2,9 @@ import type {
   Backend,
   Cell,
   DeviceBuffer,
-  Extent,
   MonoidProgram,
   Program,
+  ReduceCommand,
   ScanCommand,
 } from '../../primitives/contract/backend.ts';
 import { literal, operate } from '../../primitives/functors/recorder.ts';
@@ -19,19 +19,14 @@ import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
  */
 
 /** Folds a program's values window by window (one range of indices after the other). */
-export async function reduceExact(
-  machine: WindowMachine,
-  extent: Extent,
-  program: Program,
-  monoid: MonoidProgram,
-  into: Cell,
-): Promise<void> {
+export async function reduceExact(machine: WindowMachine, command: ReduceCommand): Promise<void> {
+  const { extent, program, monoid, into } = command;
   const windowing = await planWindows(machine, { extent, programs: [program], cells: [into.buffer] });
   await withCarry(machine, monoid, (carry) =>
     windowing.run((window) => {
       const [values] = window.programs() as [Program];
       const total = isLast(window, windowing.length) ? into : carry.next;
-      machine.inner.reduce(window.rows, carry.into(values), monoid, total);
+      machine.inner.run({ kind: 'reduce', extent: window.rows, program: carry.into(values), monoid, into: total });
       carry.pass();
     }),
   );
@@ -45,7 +40,8 @@ export async function scanExact(machine: WindowMachine, command: ScanCommand): P
   await withCarry(machine, monoid, (carry) =>
     windowing.run((window) => {
       const [values, consume] = window.programs() as [Program, Program];
-      machine.inner.scan({
+      machine.inner.run({
+        kind: 'scan',
         extent: window.rows,
         program: carry.into(values),
         monoid,

@@ -1,20 +1,16 @@
-import type { Extent, Program, Store, WalkCommand } from '../../primitives/contract/backend.ts';
+import type { ForEachCommand, Program, WalkCommand } from '../../primitives/contract/backend.ts';
 import { storesAlone } from '../../primitives/store-alone.ts';
 import { forEachOnHost } from './on-host.ts';
 import { isShortage } from './shortage.ts';
 import { planWindows, type WindowMachine } from './windows.ts';
 
 /** Runs a `forEach` command window by window (one range of indices after the other). */
-export async function forEachInWindows(
-  machine: WindowMachine,
-  extent: Extent,
-  program: Program,
-  stores: readonly Store[],
-): Promise<void> {
+export async function forEachInWindows(machine: WindowMachine, command: ForEachCommand): Promise<void> {
+  const { extent, program, stores } = command;
   const windowing = await planWindows(machine, { extent, programs: [program], stores });
   await windowing.run((window) => {
     const [values] = window.programs() as [Program];
-    machine.inner.forEach(window.rows, values, window.stores);
+    machine.inner.run({ kind: 'forEach', extent: window.rows, program: values, stores: window.stores });
   });
 }
 
@@ -23,20 +19,16 @@ export async function forEachInWindows(
  * store, which reads only the arrays that this store needs. The host executes the stores whose programs still do not
  * fit.
  */
-export async function forEachOneByOne(
-  machine: WindowMachine,
-  extent: Extent,
-  program: Program,
-  stores: readonly Store[],
-): Promise<void> {
-  const alone = storesAlone(program, stores);
-  if (alone === undefined) return forEachOnHost(machine, extent, program, stores);
-  for (const each of alone) {
+export async function forEachOneByOne(machine: WindowMachine, command: ForEachCommand): Promise<void> {
+  const alone = storesAlone(command.program, command.stores);
+  if (alone === undefined) return forEachOnHost(machine, command);
+  for (const { program, store } of alone) {
+    const each: ForEachCommand = { ...command, program, stores: [store] };
     try {
-      await forEachInWindows(machine, extent, each.program, [each.store]);
+      await forEachInWindows(machine, each);
     } catch (error) {
       if (!isShortage(error)) throw error;
-      await forEachOnHost(machine, extent, each.program, [each.store]);
+      await forEachOnHost(machine, each);
     }
   }
 }
@@ -50,6 +42,6 @@ export async function walkInWindows(machine: WindowMachine, command: WalkCommand
   const windowing = await planWindows(machine, { extent, programs: [start, step], stores, storesToHost: false });
   await windowing.run((window) => {
     const [first, next] = window.programs() as [Program, Program];
-    machine.inner.walk({ extent: window.rows, start: first, step: next, changing, stores: window.stores });
+    machine.inner.run({ kind: 'walk', extent: window.rows, start: first, step: next, changing, stores: window.stores });
   });
 }

@@ -28,7 +28,8 @@ export async function histogramInWindows(machine: WindowMachine, command: Histog
   });
   const count = (window: RowWindow, buffer: DeviceBuffer, word: number): void => {
     const [values, row] = window.programs() as [Program, Program?];
-    machine.inner.histogram({
+    machine.inner.run({
+      kind: 'histogram',
       extent: window.rows,
       program: values,
       bins,
@@ -95,7 +96,12 @@ async function addOnDevice(
     const own = window.take(words);
     count(window, own, 0);
     const counts = leavesProgram({ buffer: own, types: ['u32'], stride: words }, words);
-    machine.inner.forEach(words, counts, [{ buffer: into, offset: word, capacity: words, value: 0, combine: 'add' }]);
+    machine.inner.run({
+      kind: 'forEach',
+      extent: words,
+      program: counts,
+      stores: [{ buffer: into, offset: word, capacity: words, value: 0, combine: 'add' }],
+    });
   });
 }
 

@@ -1,4 +1,12 @@
-import type { ArrayBinding, Extent, Program, Store } from '../../primitives/contract/backend.ts';
+import type {
+  ArrayBinding,
+  ForEachCommand,
+  HistogramCommand,
+  ReduceCommand,
+  ScanCommand,
+  SortCommand,
+  Store,
+} from '../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import { entryOf, type Module, type ScalarType, type Statement } from '../../primitives/ir/ir.ts';
@@ -32,9 +40,7 @@ const MAX_ROWS_BETWEEN_LOOKS = 2 ** 12;
  */
 export async function forEachOnHost(
   { inner, places, hangLimit }: WindowMachine,
-  extent: Extent,
-  program: Program,
-  stores: readonly Store[],
+  { extent, program, stores }: Omit<ForEachCommand, 'kind'>,
 ): Promise<void> {
   const reader = wordReaderOf(inner, places);
   const length = await reader.length(extent);
@@ -200,23 +206,28 @@ export function writerOf(
   };
 }
 
-/** Computes a program's results on the host, then runs a command on them. */
-export async function withResultsOnHost(
-  machine: WindowMachine,
-  extent: Extent,
-  program: Program,
-  command: (program: Program) => Promise<void>,
-): Promise<void> {
-  const { places, inner } = machine;
-  const length = await wordReaderOf(inner, places).length(extent);
-  const { results } = entryOf(program.module);
-  const buffers: Spillable[] = [];
-  try {
-    for (const _ of results) buffers.push(places.allocate(Math.max(1, length), false));
-    const stores = buffers.map((buffer, value): Store => ({ buffer, offset: 0, capacity: length, value }));
-    await forEachOnHost(machine, extent, program, stores);
-    await command(columnsProgram(results, buffers, length));
-  } finally {
-    for (const buffer of buffers) places.release(buffer);
-  }
+/**
+ * The ways of a kernel whose commands run in windows. With the help of the host, the results of the program are computed
+ * there first. A program with inner ranks has too many results for that.
+ */
+export function withResultsOnHost<C extends ReduceCommand | ScanCommand | SortCommand | HistogramCommand>(
+  inWindows: (machine: WindowMachine, command: C) => Promise<void>,
+): Record<'inWindows' | 'onHost', typeof inWindows> {
+  const onHost: typeof inWindows = async (machine, command) => {
+    if ('inner' in command && command.inner !== undefined) return inWindows(machine, command);
+    const { places, inner } = machine;
+    const { extent, program } = command;
+    const length = await wordReaderOf(inner, places).length(extent);
+    const { results } = entryOf(program.module);
+    const buffers: Spillable[] = [];
+    try {
+      for (const _ of results) buffers.push(places.allocate(Math.max(1, length), false));
+      const stores = buffers.map((buffer, value): Store => ({ buffer, offset: 0, capacity: length, value }));
+      await forEachOnHost(machine, { extent, program, stores });
+      await inWindows(machine, { ...command, program: columnsProgram(results, buffers, length) });
+    } finally {
+      for (const buffer of buffers) places.release(buffer);
+    }
+  };
+  return { inWindows, onHost };
 }

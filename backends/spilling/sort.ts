@@ -37,7 +37,7 @@ async function sortRows(
 ): Promise<SortedRun> {
   const cell = (): Cell => ({ buffer: take(rows), word: 0 });
   const sorted = { keys: cell(), payload: payload && cell() };
-  inner.sort({ extent: rows, program, beginBit, endBit, ...sorted });
+  inner.run({ kind: 'sort', extent: rows, program, beginBit, endBit, ...sorted });
   const [keys, values] = await Promise.all(
     [sorted.keys, sorted.payload].map((each) => each && inner.read(each.buffer, 0, rows)),
   );

@@ -1,4 +1,4 @@
-import type { Cell, Extent, MonoidProgram, Program, ScanCommand } from '../../primitives/contract/backend.ts';
+import type { MonoidProgram, Program, ReduceCommand, ScanCommand } from '../../primitives/contract/backend.ts';
 import { BLOCK, QUAD } from '../../primitives/contract/combination-tree.ts';
 import { withBuffers } from './carry.ts';
 import { type LeafColumns, leafArrays, leafStores, leavesProgram } from './leaves.ts';
@@ -16,13 +16,8 @@ import { planWindows, type RowWindow, type WindowMachine } from './windows.ts';
 const SUBTREES: readonly number[] = [BLOCK * BLOCK, BLOCK];
 
 /** Folds every subtree, then the totals of the subtrees. */
-export async function reduceTree(
-  machine: WindowMachine,
-  extent: Extent,
-  program: Program,
-  monoid: MonoidProgram,
-  into: Cell,
-): Promise<void> {
+export async function reduceTree(machine: WindowMachine, command: ReduceCommand): Promise<void> {
+  const { extent, program, monoid, into } = command;
   const { inner, maxRows } = machine;
   const { types } = monoid;
   const partials = (length: number, subtree: number): number => types.length * Math.ceil(length / subtree);
@@ -40,10 +35,22 @@ export async function reduceTree(
         for (let at = from; at < from + rows; at += subtree) {
           const to = Math.min(from + rows, at + subtree);
           const [values] = programs(at, to) as [Program];
-          inner.reduce(to - at, values, monoid, { buffer: buffer!, word: (at / subtree) * types.length });
+          inner.run({
+            kind: 'reduce',
+            extent: to - at,
+            program: values,
+            monoid,
+            into: { buffer: buffer!, word: (at / subtree) * types.length },
+          });
         }
       });
-      inner.reduce(count, recordsProgram({ buffer: buffer!, types, stride: 1 }, count), monoid, into);
+      inner.run({
+        kind: 'reduce',
+        extent: count,
+        program: recordsProgram({ buffer: buffer!, types, stride: 1 }, count),
+        monoid,
+        into,
+      });
     });
   };
   const [large, small] = SUBTREES as [number, number];
@@ -88,7 +95,8 @@ export async function scanTree(machine: WindowMachine, command: ScanCommand): Pr
       multiple: BLOCK,
       scratch,
     });
-    inner.scan({
+    inner.run({
+      kind: 'scan',
       extent: blocks,
       program: leavesProgram(blockTotals, blocks),
       monoid,
@@ -106,7 +114,12 @@ export async function scanTree(machine: WindowMachine, command: ScanCommand): Pr
           ...leafArrays('group', groups, 0, groups.stride),
           ...leafArrays('prefix', prefixes, 0, quads),
         ]);
-        inner.forEach(quads, { module: quadPrefixStep(monoid), arrays, uniforms }, leafStores(next, 0, quads));
+        inner.run({
+          kind: 'forEach',
+          extent: quads,
+          program: { module: quadPrefixStep(monoid), arrays, uniforms },
+          stores: leafStores(next, 0, quads),
+        });
         [prefixes, next] = [next, prefixes];
       });
       emitWindow(machine, monoid, window, { elements, prefixes, blockPrefixes });
@@ -124,7 +137,12 @@ function takeLeaves(window: RowWindow, { types }: MonoidProgram, count: number):
  */
 function storeElements({ inner }: WindowMachine, monoid: MonoidProgram, window: RowWindow): LeafColumns {
   const elements = takeLeaves(window, monoid, window.rows);
-  inner.forEach(window.rows, window.programs()[0]!, leafStores(elements, 0, window.rows));
+  inner.run({
+    kind: 'forEach',
+    extent: window.rows,
+    program: window.programs()[0]!,
+    stores: leafStores(elements, 0, window.rows),
+  });
   return elements;
 }
 
@@ -167,7 +185,7 @@ function climb(
   ): void {
     const uniforms = new Map([['count', from.stride]]);
     const arrays = leafArrays(name, from, 0, from.stride);
-    inner.forEach(stores[0]!.capacity, { module, arrays, uniforms }, stores);
+    inner.run({ kind: 'forEach', extent: stores[0]!.capacity, program: { module, arrays, uniforms }, stores });
   }
 }
 
@@ -190,5 +208,10 @@ function emitWindow(
     ...leafArrays('block', blockPrefixes, blocksBefore, blockPrefixes.stride - blocksBefore),
   ]);
   const uniforms = new Map<string, number | boolean>(consume.uniforms).set('blocksBefore', blocksBefore);
-  inner.forEach(window.rows, { module: emitPrefixes(consume.module, monoid), arrays, uniforms }, window.stores);
+  inner.run({
+    kind: 'forEach',
+    extent: window.rows,
+    program: { module: emitPrefixes(consume.module, monoid), arrays, uniforms },
+    stores: window.stores,
+  });
 }

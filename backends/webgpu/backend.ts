@@ -1,7 +1,7 @@
 import { requireOneOf } from '../../primitives/arguments.ts';
-import { type Backend, capacityOf, type Extent, type Limits, type Program } from '../../primitives/contract/backend.ts';
+import { type Backend, capacityOf, type Limits } from '../../primitives/contract/backend.ts';
 import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/contract/gpu-types.ts';
-import { runsOf } from '../../primitives/cross-reduce-by-rows.ts';
+import { mapPrograms } from '../../primitives/contract/visit-command.ts';
 import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
 import type { Module } from '../../primitives/ir/ir.ts';
 import {
@@ -25,21 +25,9 @@ import { type GpuMachine, startMachine } from './device/machine.ts';
 import { probe, type Verdict } from './device/probe.ts';
 import { shareBuffers, withoutUsage } from './device/shared-device.ts';
 import { usage } from './device/usage.ts';
-import { crossReduce, layoutPairs } from './kernels/cross-reduce/cross-reduce.ts';
-import { crossTiles, takesTiles } from './kernels/cross-reduce/cross-tiles.ts';
-import { histogram } from './kernels/histogram/histogram.ts';
-import { bindsSums, weightedHistogram } from './kernels/histogram/weighted-histogram.ts';
-import { reduce } from './kernels/reduce/reduce.ts';
-import { relax } from './kernels/relax/relax.ts';
-import { layoutGrids } from './kernels/relax/relax-layout.ts';
-import { forEach } from './kernels/rows/for-each.ts';
-import { walk } from './kernels/rows/walk.ts';
-import { scan } from './kernels/scan/scan.ts';
-import { sort } from './kernels/sort/sort.ts';
-import { decodeTiles, takesDecoding } from './kernels/tiles/decode-tiles.ts';
-import { takesTileHistograms, tileHistograms } from './kernels/tiles/tile-histograms.ts';
-import { runPlanned, type TracedRun } from './launches/command-plans.ts';
-import { CommandSignature, signatures } from './launches/command-signature.ts';
+import { kernelOf } from './kernels/kernels.ts';
+import { runPlanned } from './launches/command-plans.ts';
+import { CommandSignature } from './launches/command-signature.ts';
 import type { CommandTime } from './launches/command-time.ts';
 import type { Engine } from './launches/engine.ts';
 import type { Memory } from './memory/memory.ts';
@@ -204,27 +192,6 @@ function backendOf(
   Object.assign(machine.reserved, { giveUp: tapes.giveUp, forgetPart: tapes.forgetPart, clear: tapes.clear });
   let closed = false;
   const signature = new CommandSignature(pool);
-  /** Runs a command. Repeats the command's cached plan (list of dispatches) if there is one and the extent is not 0. */
-  const issue = (
-    name: string,
-    { module }: Program,
-    extent: Extent,
-    write: (to: CommandSignature) => void,
-    run: TracedRun,
-  ): void => {
-    recorder.begin();
-    pool.attempt(() => {
-      if (capacityOf(extent) === 0) run(engine, (program) => program);
-      else {
-        signature.clear();
-        write(signature);
-        runPlanned(engine, plans, signature, run);
-      }
-    });
-    machine.timer.mark(() => `${name} ${namesIn(module)}`);
-    recorder.endCommand();
-  };
-
   const time = async (commands: (() => void) | readonly (() => void)[]): Promise<number | readonly number[]> => {
     failure.guard();
     if (typeof commands !== 'function') return machine.timer.time(commands);
@@ -277,126 +244,23 @@ function backendOf(
       failure.guard();
       return machine.timer.profile(commands);
     },
-    forEach: (extent, program, stores) =>
-      issue(
-        'forEach',
-        program,
-        extent,
-        (to) => signatures.forEach(to, extent, program, stores),
-        (on, traced) => forEach(on, extent, traced(program), stores),
-      ),
-    walk: (command) =>
-      issue(
-        'walk',
-        command.step,
-        command.extent,
-        (to) => signatures.walk(to, command),
-        (on, traced) => walk(on, { ...command, start: traced(command.start), step: traced(command.step) }),
-      ),
-    reduce: (extent, program, monoid, into) =>
-      issue(
-        'reduce',
-        program,
-        extent,
-        (to) => signatures.reduce(to, extent, program, monoid, into),
-        (on, traced) => reduce(on, extent, traced(program), monoid, into),
-      ),
-    scan: (command) =>
-      issue(
-        'scan',
-        command.program,
-        command.extent,
-        (to) => signatures.scan(to, command),
-        (on, traced) => scan(on, { ...command, program: traced(command.program), emit: traced(command.emit) }),
-      ),
-    sort: (command) =>
-      issue(
-        'sort',
-        command.program,
-        command.extent,
-        (to) => signatures.sort(to, command),
-        (on, traced) => sort(on, { ...command, program: traced(command.program) }),
-      ),
-    histogram: (command) =>
-      issue(
-        'histogram',
-        command.program,
-        command.extent,
-        (to) => signatures.histogram(to, command),
-        (on, traced) => {
-          const program = traced(command.program);
-          const { inner } = command;
-          histogram(on, { ...command, program, inner: inner && { ...inner, row: traced(inner.row) } });
-        },
-      ),
-    weightedHistogram(command) {
-      if (!bindsSums(engine, command)) return false;
-      issue(
-        'weightedHistogram',
-        command.program,
-        command.extent,
-        (to) => signatures.weightedHistogram(to, command),
-        (on, traced) => weightedHistogram(on, { ...command, program: traced(command.program) }),
-      );
-      return true;
-    },
-    relax(command) {
-      const layout = layoutGrids(engine, command);
-      if (layout === undefined) return false;
-      const { grids, own, step, until } = command;
-      issue(
-        'relax',
-        step,
-        command.extent,
-        (to) => signatures.relax(to, command),
-        (on, traced) => {
-          const programs = { grids: traced(grids), own: traced(own), step: traced(step), until: traced(until) };
-          relax(on, { ...command, ...programs }, layout);
-        },
-      );
-      return true;
-    },
-    crossReduce(command) {
-      const isTiled = takesTiles(engine, command);
-      const layout = isTiled ? undefined : layoutPairs(engine, command);
-      if (!isTiled && layout === undefined) return false;
-      const { step, leftOwn, rightOwn, value } = command;
-      issue(
-        'crossReduce',
-        step,
-        command.extent,
-        (to) => signatures.crossReduce(to, command),
-        (on, traced) => {
-          if (runsOf(command) === 0) return;
-          const own = { leftOwn: traced(leftOwn), rightOwn: traced(rightOwn) };
-          const all = { ...command, ...own, step: traced(step), value: traced(value) };
-          if (layout === undefined) crossTiles(on, all);
-          else crossReduce(on, all, layout);
-        },
-      );
-      return true;
-    },
-    decodeTiles(command) {
-      if (!takesDecoding(engine, command)) return false;
-      issue(
-        'decodeTiles',
-        command.tile,
-        command.extent,
-        (to) => signatures.decodeTiles(to, command),
-        (on, traced) => decodeTiles(on, { ...command, tile: traced(command.tile) }),
-      );
-      return true;
-    },
-    tileHistograms(command) {
-      if (!takesTileHistograms(engine, command)) return false;
-      const { tile, part, bin } = command;
-      issue(
-        'tileHistograms',
-        bin,
-        command.extent,
-        (to) => signatures.tileHistograms(to, command),
-        (on, traced) => tileHistograms(on, { ...command, tile: traced(tile), part: traced(part), bin: traced(bin) }),
-      );
+    run(command) {
+      const kernel = kernelOf(command);
+      const layout = kernel.layout?.(engine, command);
+      if (layout === undefined && kernel.layout !== undefined) return false;
+      recorder.begin();
+      pool.attempt(() => {
+        if (capacityOf(command.extent) === 0) kernel.launch(engine, command, layout);
+        else {
+          signature.clear();
+          signature.command(command);
+          runPlanned(engine, plans, signature, (on, traced) =>
+            kernel.launch(on, traced === undefined ? command : mapPrograms(command, traced), layout),
+          );
+        }
+      });
+      machine.timer.mark(() => `${command.kind} ${namesIn(kernel.named(command).module)}`);
+      recorder.endCommand();
       return true;
     },
     play(script, call) {

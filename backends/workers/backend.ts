@@ -407,30 +407,8 @@ function createBackend(
       held.flush();
       await Promise.all([until(pool.issued), transfers.settled()]);
     },
-    forEach: (extent, program, stores) => issue({ kind: 'forEach', extent, program, stores }),
-    walk: (command) => issue({ kind: 'walk', command }),
-    reduce: (extent, program, monoid, into) => issue({ kind: 'reduce', extent, program, monoid, into }),
-    scan: (command) => issue({ kind: 'scan', command }),
-    sort: (command) => issue({ kind: 'sort', command }),
-    histogram: (command) => issue({ kind: 'histogram', command }),
-    weightedHistogram(command) {
-      issue({ kind: 'weightedHistogram', command });
-      return true;
-    },
-    relax(command) {
-      issue({ kind: 'relax', command });
-      return true;
-    },
-    crossReduce(command) {
-      issue({ kind: 'crossReduce', command });
-      return true;
-    },
-    decodeTiles(command) {
-      issue({ kind: 'decodeTiles', command });
-      return true;
-    },
-    tileHistograms(command) {
-      issue({ kind: 'tileHistograms', command });
+    run(command) {
+      issue(command);
       return true;
     },
     play(script, call) {

@@ -6,7 +6,15 @@ import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { openRaster } from '../../formats/open-raster.ts';
 import { Context } from '../../primitives/context.ts';
 import { smallestOf } from '../../primitives/extremes.ts';
-import { array, type Backend, decodeTiles, fn, tileHistograms, u32 } from '../../primitives/index.ts';
+import {
+  array,
+  type Backend,
+  decodeTiles,
+  fn,
+  type KernelCommand,
+  tileHistograms,
+  u32,
+} from '../../primitives/index.ts';
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 
 /**
@@ -49,7 +57,7 @@ const gpu = options.backend === 'webgpu' ? await openGpu() : undefined;
 const inner: Backend = gpu ?? (await createWorkersBackend({ workers: Number(options.threads) }));
 let fused = true;
 const backend: Backend = Object.create(inner, {
-  tileHistograms: { value: (command: never) => fused && inner.tileHistograms!(command) },
+  run: { value: (command: KernelCommand) => (fused || command.kind !== 'tileHistograms') && inner.run(command) },
 });
 const context = new Context(backend);
 const words = encoded.wordsOn(context);

@@ -213,7 +213,7 @@ export class AutomaticColumns implements StoredViews {
         this.#bytes += 4 * memory.buffer.words;
         return { buffer: memory.buffer, offset: 0, capacity, value };
       });
-      this.#context.backend.forEach(extentOf(length), program, stores);
+      this.#context.backend.run({ kind: 'forEach', extent: extentOf(length), program, stores });
     } catch (error) {
       this.release(automatic);
       throw error;

@@ -27,9 +27,12 @@ export function scaleLength(context: ColumnOwner, length: Column['length'], time
   const scaled = fuse('scaleLength', [], ['u32'], (_index, _, loader) => [
     loader.length(length).mul(loader.uniform('u32', times)),
   ]);
-  context.backend.forEach(extentOf(1), programOf(scaled), [
-    { buffer: memory.buffer, offset: 0, capacity: 1, value: 0 },
-  ]);
+  context.backend.run({
+    kind: 'forEach',
+    extent: extentOf(1),
+    program: programOf(scaled),
+    stores: [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }],
+  });
   return { memory, word: 0, minus: 0, limit };
 }
 
@@ -43,7 +46,12 @@ export function divideLength(context: ColumnOwner, length: Column['length'], by:
   const divided = fuse('divideLength', [], ['u32'], (_index, _, loader) => [
     loader.length(length).div(loader.uniform('u32', by)),
   ]);
-  context.backend.forEach(1, programOf(divided), [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }]);
+  context.backend.run({
+    kind: 'forEach',
+    extent: 1,
+    program: programOf(divided),
+    stores: [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }],
+  });
   return { memory, word: 0, minus: 0, limit: Math.floor(length.limit / by) };
 }
 
@@ -63,7 +71,12 @@ export function addLengths(
   if (typeof a === 'number' && typeof b === 'number') return limit;
   const memory = context.allocate(1);
   const sum = fuse('addLengths', [], ['u32'], (_index, _, loader) => [loader.length(a).add(loader.length(b))]);
-  context.backend.forEach(1, programOf(sum), [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }]);
+  context.backend.run({
+    kind: 'forEach',
+    extent: 1,
+    program: programOf(sum),
+    stores: [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }],
+  });
   return { memory, word: 0, minus: 0, limit };
 }
 

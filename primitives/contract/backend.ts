@@ -1,34 +1,18 @@
 import type { Script, ScriptCall } from '../prepared/script.ts';
 import type { GpuBuffer } from './gpu-types.ts';
-import type {
-  Cell,
-  CrossReduceCommand,
-  DecodeTilesCommand,
-  DeviceBuffer,
-  Extent,
-  HistogramCommand,
-  MonoidProgram,
-  Program,
-  RelaxCommand,
-  ScanCommand,
-  SortCommand,
-  Store,
-  TileHistogramsCommand,
-  WalkCommand,
-  WeightedHistogramCommand,
-} from './kernel-commands.ts';
+import type { DeviceBuffer, KernelCommand } from './kernel-commands.ts';
 
 export * from './kernel-commands.ts';
 
 /**
  * The interface through which the primitives use a backend (WebGPU, worker threads or plain JavaScript).
  *
- * A backend owns memory and runs six kernels: `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`. Every kernel
- * reads its input through a *program*: a functor (a recorded function) that computes the element at an index. All views
- * (transforms, gathers, slices …) are already fused into the program, so backends never handle views. Kernels are
- * commands: they return immediately and take effect in the order of their calls. The host waits for commands only in
- * `upload`, `read`, `lendWords` and `sync`. The primitives are written in terms of these kernels, once for all
- * backends, in `primitives/`.
+ * A backend owns memory and runs commands of six kernels: `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`.
+ * It may have more kernels, for commands that are otherwise derived from these six. Every kernel reads its input through
+ * a *program*: a functor (a recorded function) that computes the element at an index. All views (transforms, gathers,
+ * slices …) are already fused into the program, so backends never handle views. Commands return immediately and take
+ * effect in the order in which they were issued. The host waits for commands only in `upload`, `read`, `lendWords` and
+ * `sync`. The primitives are written in terms of these commands, once for all backends, in `primitives/`.
  */
 export interface Backend {
   readonly name: 'reference' | 'workers' | 'webgpu';
@@ -74,45 +58,12 @@ export interface Backend {
   /** Waits until every command issued so far has taken effect. */
   sync(): Promise<void>;
 
-  /** Evaluates `program(index)` for every index of the extent and stores its results. */
-  forEach(extent: Extent, program: Program, stores: readonly Store[]): void;
-  walk(command: WalkCommand): void;
   /**
-   * Folds `program(index)` over the extent, in order, and stores the result in the words of `into`. For an empty
-   * extent, the result is the identity.
+   * Issues a command. Returns false, without doing anything, if the backend has no kernel for this command; the caller
+   * then computes the same by other commands (`issue` of `primitives/derived`). Every backend runs all commands of
+   * `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`; for these it returns true.
    */
-  reduce(extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void;
-  scan(command: ScanCommand): void;
-  sort(command: SortCommand): void;
-  histogram(command: HistogramCommand): void;
-  /**
-   * Relaxes grids (updates their cells round after round), where each grid fits in one workgroup or on one thread.
-   * Returns false, without doing anything, if the grids are too large; the caller then uses the six kernels instead
-   * (`relaxByRounds`). Backends without such a kernel lack this method.
-   */
-  relax?(command: RelaxCommand): boolean;
-  /**
-   * Folds a functor over all pairs of rows, in tiles. Returns false, without doing anything, if the backend cannot run
-   * this command; the caller then uses `forEach` instead (`crossReduceByRows`). Backends without such a kernel lack
-   * this method.
-   */
-  crossReduce?(command: CrossReduceCommand): boolean;
-  /**
-   * Sums the weights of each bin. Returns false, without doing anything, if the backend cannot run this command; the
-   * caller then uses `forEach` instead (`weightedHistogramByDigits`). Backends without such a kernel lack this method.
-   */
-  weightedHistogram?(command: WeightedHistogramCommand): boolean;
-  /**
-   * Decodes tiles of packed residuals. Returns false, without doing anything, if the backend cannot run this command;
-   * the caller then uses `walk` instead (`decodeTilesByWalks`). Backends without such a kernel lack this method.
-   */
-  decodeTiles?(command: DecodeTilesCommand): boolean;
-  /**
-   * Decodes tiles and counts their cells, without storing them. Returns false, without doing anything, if the backend
-   * cannot run this command; the caller then decodes the tiles and counts cells (`tileHistogramsByRows`). Backends
-   * without such a kernel lack this method.
-   */
-  tileHistograms?(command: TileHistogramsCommand): boolean;
+  run(command: KernelCommand): boolean;
 
   /**
    * Runs a script (the recorded commands of a prepared pipeline), and caches what the backend has prepared for this

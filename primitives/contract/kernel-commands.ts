@@ -104,6 +104,14 @@ export interface Store {
 
 export type AtomicCombination = 'add' | 'and' | 'or' | 'xor' | 'min' | 'max';
 
+/** Evaluates `program(index)` for every index of the extent and stores its results. */
+export interface ForEachCommand {
+  readonly kind: 'forEach';
+  readonly extent: Extent;
+  readonly program: Program;
+  readonly stores: readonly Store[];
+}
+
 /**
  * For every index of the extent, runs a walk: a sequence of steps, each of which starts from the state after the
  * previous step.
@@ -115,6 +123,7 @@ export type AtomicCombination = 'add' | 'and' | 'or' | 'xor' | 'min' | 'max';
  * write distinct elements, unless `combine` is given. The command must not read any word that it writes.
  */
 export interface WalkCommand {
+  readonly kind: 'walk';
   readonly extent: Extent;
   readonly start: Program;
   readonly step: Program;
@@ -148,6 +157,18 @@ export interface MonoidProgram {
 }
 
 /**
+ * Folds `program(index)` over the extent, in order, and stores the result in the words of `into`. For an empty extent,
+ * the result is the identity.
+ */
+export interface ReduceCommand {
+  readonly kind: 'reduce';
+  readonly extent: Extent;
+  readonly program: Program;
+  readonly monoid: MonoidProgram;
+  readonly into: Cell;
+}
+
+/**
  * A property of a scan command, for which some backends have a special kernel. The form does not change the results.
  *
  * - `compact`: selects rows by a flag, or partitions them by it. The element of a row is its flag, 0 or 1, and the
@@ -172,6 +193,7 @@ export type ScanForm =
  * segmented scans are this command with different programs.
  */
 export interface ScanCommand {
+  readonly kind: 'scan';
   readonly extent: Extent;
   readonly program: Program;
   readonly monoid: MonoidProgram;
@@ -190,6 +212,7 @@ export interface ScanCommand {
  * endBit − 1`, read as an unsigned number. The other bits of a key move with it.
  */
 export interface SortCommand {
+  readonly kind: 'sort';
   readonly extent: Extent;
   readonly program: Program;
   readonly beginBit: number;
@@ -217,6 +240,7 @@ export interface SortCommand {
  *   `inner` cannot be combined with `segment`.
  */
 export interface HistogramCommand {
+  readonly kind: 'histogram';
   readonly extent: Extent;
   readonly program: Program;
   readonly bins: number;
@@ -233,6 +257,7 @@ export interface HistogramCommand {
  * the command must not read any of them.
  */
 export interface WeightedHistogramCommand {
+  readonly kind: 'weightedHistogram';
   readonly extent: Extent;
   readonly program: Program;
   readonly bins: number;
@@ -263,6 +288,7 @@ export interface InnerRanks {
  * Cells that belong to no grid do not change. The programs must not read any word that the command writes.
  */
 export interface RelaxCommand {
+  readonly kind: 'relax';
   /** The number of grids. */
   readonly extent: Extent;
   readonly grids: Program;
@@ -309,6 +335,7 @@ export interface RelaxCommand {
  * monoid. The programs must not read any word that the command writes.
  */
 export interface CrossReduceCommand {
+  readonly kind: 'crossReduce';
   /** The number of rows of the left table. */
   readonly extent: Extent;
   /** The number of rows of the right table. */
@@ -343,6 +370,7 @@ export interface CrossReduceCommand {
  * that it writes.
  */
 export interface DecodeTilesCommand {
+  readonly kind: 'decodeTiles';
   /** The number of tiles. */
   readonly extent: Extent;
   readonly tile: Program;
@@ -367,7 +395,8 @@ export interface DecodeTilesCommand {
  *
  * `columns` is a multiple of 32, and a tile has at most 2¹⁶ cells. A part belongs to one tile at most.
  */
-export interface TileHistogramsCommand extends Omit<DecodeTilesCommand, 'into'> {
+export interface TileHistogramsCommand extends Omit<DecodeTilesCommand, 'kind' | 'into'> {
+  readonly kind: 'tileHistograms';
   readonly part: Program;
   readonly parts: number;
   /** Its length is known on the host. */
@@ -394,22 +423,24 @@ export interface StateLeaf {
   readonly offset: number;
 }
 
-/** A call of a kernel, as data. So the library can record the call, and repeat it later or on another backend. */
+/**
+ * What a backend is asked to run, as data: so the library can also record it, and repeat it later or on another backend.
+ */
 export type KernelCommand =
-  | { readonly kind: 'forEach'; readonly extent: Extent; readonly program: Program; readonly stores: readonly Store[] }
-  | {
-      readonly kind: 'reduce';
-      readonly extent: Extent;
-      readonly program: Program;
-      readonly monoid: MonoidProgram;
-      readonly into: Cell;
-    }
-  | { readonly kind: 'walk'; readonly command: WalkCommand }
-  | { readonly kind: 'scan'; readonly command: ScanCommand }
-  | { readonly kind: 'sort'; readonly command: SortCommand }
-  | { readonly kind: 'histogram'; readonly command: HistogramCommand }
-  | { readonly kind: 'relax'; readonly command: RelaxCommand }
-  | { readonly kind: 'crossReduce'; readonly command: CrossReduceCommand }
-  | { readonly kind: 'weightedHistogram'; readonly command: WeightedHistogramCommand }
-  | { readonly kind: 'decodeTiles'; readonly command: DecodeTilesCommand }
-  | { readonly kind: 'tileHistograms'; readonly command: TileHistogramsCommand };
+  | ForEachCommand
+  | WalkCommand
+  | ReduceCommand
+  | ScanCommand
+  | SortCommand
+  | HistogramCommand
+  | RelaxCommand
+  | CrossReduceCommand
+  | WeightedHistogramCommand
+  | DecodeTilesCommand
+  | TileHistogramsCommand;
+
+/** The name of a kernel. */
+export type KernelKind = KernelCommand['kind'];
+
+/** The commands of one kernel. */
+export type CommandOf<K extends KernelKind> = Extract<KernelCommand, { readonly kind: K }>;

@@ -1,7 +1,8 @@
 import { lengthOfCount } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
-import { issue, rebound } from '../command.ts';
+import { rebound } from '../command.ts';
 import type { Backend, CountRef, DeviceBuffer, Program } from '../contract/backend.ts';
+import { issue } from '../derived/issue.ts';
 import { array, fn, u32, uniform } from '../functors/functor.ts';
 import type { Script, ScriptBuffer, ScriptCall, ScriptInput } from './script.ts';
 
@@ -52,7 +53,12 @@ export function playCommands(backend: Backend, script: Script, call: ScriptCall)
 function fillBlock(backend: Backend, buffer: DeviceBuffer, { block, counts }: ScriptCall): void {
   if (block.length > 0) backend.write(buffer, 0, block);
   for (const { word, length } of counts) {
-    backend.forEach(1, countProgram(length), [{ buffer, offset: word, capacity: 1, value: 0 }]);
+    backend.run({
+      kind: 'forEach',
+      extent: 1,
+      program: countProgram(length),
+      stores: [{ buffer, offset: word, capacity: 1, value: 0 }],
+    });
   }
 }
 

@@ -1,5 +1,5 @@
 import { rebound } from '../command.ts';
-import type { Backend, DeviceBuffer, KernelCommand } from '../contract/backend.ts';
+import type { Backend, DeviceBuffer } from '../contract/backend.ts';
 import { createCounters } from '../contract/counters.ts';
 import { ArgumentError } from '../errors.ts';
 import type { ScriptBuffer, ScriptStep } from './script.ts';
@@ -22,8 +22,8 @@ export interface RecordingBackend extends Backend {
 }
 
 /**
- * Creates a backend that records commands. `model` is the backend that will run the commands; the limits and optional
- * kernels are those of `model`.
+ * Creates a backend that records commands. `model` is the backend that will run the commands; the limits are those of
+ * `model`.
  */
 export function createRecordingBackend(model: Backend, blockWords: number): RecordingBackend {
   const steps: ScriptStep[] = [];
@@ -50,9 +50,6 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
   const writing = (buffer: DeviceBuffer): DeviceBuffer => {
     if (own.has(buffer) && (buffer as ScriptBuffer).role === 'temporary') return buffer;
     throw writtenInput();
-  };
-  const add = (command: KernelCommand): void => {
-    steps.push(rebound(command, { reading, writing }));
   };
   const live = { buffers: 0, bytes: 0 };
   const block = create(blockWords, 'block', 0);
@@ -96,30 +93,8 @@ export function createRecordingBackend(model: Backend, blockWords: number): Reco
     sync: async () => {
       throw waits();
     },
-    forEach: (extent, program, stores) => add({ kind: 'forEach', extent, program, stores }),
-    reduce: (extent, program, monoid, into) => add({ kind: 'reduce', extent, program, monoid, into }),
-    walk: (command) => add({ kind: 'walk', command }),
-    scan: (command) => add({ kind: 'scan', command }),
-    sort: (command) => add({ kind: 'sort', command }),
-    histogram: (command) => add({ kind: 'histogram', command }),
-    relax: (command) => {
-      add({ kind: 'relax', command });
-      return true;
-    },
-    weightedHistogram: (command) => {
-      add({ kind: 'weightedHistogram', command });
-      return true;
-    },
-    crossReduce: (command) => {
-      add({ kind: 'crossReduce', command });
-      return true;
-    },
-    decodeTiles: (command) => {
-      add({ kind: 'decodeTiles', command });
-      return true;
-    },
-    tileHistograms: (command) => {
-      add({ kind: 'tileHistograms', command });
+    run(command) {
+      steps.push(rebound(command, { reading, writing }));
       return true;
     },
     abort() {},

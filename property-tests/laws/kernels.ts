@@ -91,12 +91,17 @@ export const kernelLaws: readonly Law[] = [
           capacity,
           ...rest,
         });
-        context.backend.forEach(extentIn(context, sample), fiveResults(length), [
-          store(plain, { value: 0 }),
-          store(placed, { value: 1, index: 3 }),
-          store(guarded, { value: 2, index: 3, guard: 2 }),
-          store(floats, { value: 4, guard: 2 }),
-        ]);
+        context.backend.run({
+          kind: 'forEach',
+          extent: extentIn(context, sample),
+          program: fiveResults(length),
+          stores: [
+            store(plain, { value: 0 }),
+            store(placed, { value: 1, index: 3 }),
+            store(guarded, { value: 2, index: 3, guard: 2 }),
+            store(floats, { value: 4, guard: 2 }),
+          ],
+        });
         return { plain, placed, guarded, floats };
       });
       const expected = { plain: blank(room), placed: blank(room), guarded: blank(room), floats: blank(room) };
@@ -123,10 +128,15 @@ export const kernelLaws: readonly Law[] = [
           return [...loader.load([words], at), ...loader.load([packed], at)];
         });
         const { buffer } = destination(both);
-        context.backend.forEach(length, programOf(captured), [
-          { buffer, offset: 0, capacity: length, value: 0 },
-          { buffer, offset: length + 1, capacity: length, value: 1 },
-        ]);
+        context.backend.run({
+          kind: 'forEach',
+          extent: length,
+          program: programOf(captured),
+          stores: [
+            { buffer, offset: 0, capacity: length, value: 0 },
+            { buffer, offset: length + 1, capacity: length, value: 1 },
+          ],
+        });
         return both;
       });
       const expected = blank(2 * length + 1);
@@ -165,7 +175,8 @@ export const kernelLaws: readonly Law[] = [
           const rest = left.sub(1);
           return [rest.gt(0), rest, index.mul(3).add(rest), sevenfold];
         });
-        context.backend.walk({
+        context.backend.run({
+          kind: 'walk',
           extent: extentIn(context, sample),
           start: programOf(start),
           step: programOf(step),
@@ -199,7 +210,13 @@ export const kernelLaws: readonly Law[] = [
         const into = canvas(context, 10);
         const pairs = fuse('pairs', [], ['u32', 'u32'], (index) => [index.add(1), u32(1)]);
         const monoid = monoidProgram(sumAndCount);
-        context.backend.reduce(extentIn(context, sample), programOf(pairs), monoid, cellOf(into, at));
+        context.backend.run({
+          kind: 'reduce',
+          extent: extentIn(context, sample),
+          program: programOf(pairs),
+          monoid,
+          into: cellOf(into, at),
+        });
         return into;
       });
       const length = lengthOf(sample);
@@ -231,7 +248,8 @@ export const kernelLaws: readonly Law[] = [
               .add(index),
           ],
         );
-        context.backend.scan({
+        context.backend.run({
+          kind: 'scan',
           extent: extentIn(context, sample),
           program: programOf(odd),
           monoid: monoidProgram(sumAndCount),
@@ -266,7 +284,8 @@ export const kernelLaws: readonly Law[] = [
           index.mul(0x9e3779b1).xor(loader.uniform('u32', seed)),
           index,
         ]);
-        context.backend.sort({
+        context.backend.run({
+          kind: 'sort',
           extent: extentIn(context, sample),
           program: programOf(program),
           beginBit,
@@ -293,7 +312,14 @@ export const kernelLaws: readonly Law[] = [
       const result = await run((context) => {
         const into = canvas(context, runs * bins + 5);
         const program = programOf(fuse('fifths', [], ['u32'], (index) => [index.rem(5)]));
-        context.backend.histogram({ extent: extentIn(context, sample), program, bins, segment, into: cellOf(into, 2) });
+        context.backend.run({
+          kind: 'histogram',
+          extent: extentIn(context, sample),
+          program,
+          bins,
+          segment,
+          into: cellOf(into, 2),
+        });
         return into;
       });
       const expected = blank(runs * bins + 5).fill(0, 2, 2 + runs * bins);
@@ -315,9 +341,19 @@ export const kernelLaws: readonly Law[] = [
         data.fill(1);
         const copy = fuse('copy', [], ['u32'], (index, _, loader) => loader.load([source], index));
         const [before, after] = [canvas(context, length), canvas(context, length)];
-        context.backend.forEach(length, programOf(copy), [{ ...destination(before), value: 0 }]);
+        context.backend.run({
+          kind: 'forEach',
+          extent: length,
+          program: programOf(copy),
+          stores: [{ ...destination(before), value: 0 }],
+        });
         if (length > 0) context.backend.write(destination(source).buffer, 0, second);
-        context.backend.forEach(length, programOf(copy), [{ ...destination(after), value: 0 }]);
+        context.backend.run({
+          kind: 'forEach',
+          extent: length,
+          program: programOf(copy),
+          stores: [{ ...destination(after), value: 0 }],
+        });
         context.dispose(source);
         const taken = alive(context.allocate(length)).buffer;
         if (length > 0) context.backend.write(taken, 0, first);

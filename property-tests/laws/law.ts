@@ -56,20 +56,24 @@ export function createRun(context: Context, reference: Context): LawRun {
   for (const [name, each] of Object.entries({ context, reference }))
     requireArguments('createRun', { [name]: each }, { [name]: aContext });
   return async (pipeline) => {
-    const result = await runOnce(context, pipeline);
+    const result = await runOnce(context, pipeline, 'The backend under test');
     if (context !== reference) {
-      const expected = await runOnce(reference, pipeline);
-      assertSameBytes(result as HostTable, expected as HostTable, context.backend.name);
+      const expected = await runOnce(reference, pipeline, 'The reference backend');
+      assertSameBytes(result as HostTable, expected as HostTable, 'the backend under test');
     }
     return result;
   };
 }
 
-async function runOnce<C extends Table>(context: Context, pipeline: (context: Context) => C): Promise<HostTableOf<C>> {
+async function runOnce<C extends Table>(
+  context: Context,
+  pipeline: (context: Context) => C,
+  what: string,
+): Promise<HostTableOf<C>> {
   const before = heldBy(context);
   const host = await readOnce(context, pipeline);
   const after = heldBy(context);
-  if (after !== before) throw new Error(`${context.backend.name} held ${before} before and holds ${after} now`);
+  if (after !== before) throw new Error(`${what} held ${before} before and holds ${after} now`);
   return host;
 }
 

@@ -57,8 +57,8 @@ function upload(context: Context, n: number, length: string): Inputs {
 /** A backend that changes scan commands before the given backend receives them. */
 function rescanning(backend: Backend, change: (command: ScanCommand) => ScanCommand): Backend {
   const own = Object.getOwnPropertyDescriptors(backend);
-  const scan = (command: ScanCommand): void => backend.scan(change(command));
-  return Object.assign(Object.create(null, own), { scan }) as Backend;
+  const run: Backend['run'] = (command) => backend.run(command.kind === 'scan' ? change(command) : command);
+  return Object.assign(Object.create(null, own), { run }) as Backend;
 }
 
 const withoutForm = (command: ScanCommand): ScanCommand => ({ ...command, form: undefined });

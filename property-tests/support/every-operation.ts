@@ -98,7 +98,12 @@ export async function runCase(backend: Backend, one: Case, module: Module): Prom
   });
   const program = bind(backend, module, Object.fromEntries(captures));
   const out = backend.allocate(length);
-  backend.forEach(length, program, [{ buffer: out, offset: 0, capacity: length, value: 0 }]);
+  backend.run({
+    kind: 'forEach',
+    extent: length,
+    program,
+    stores: [{ buffer: out, offset: 0, capacity: length, value: 0 }],
+  });
   const got = await backend.read(out, 0, length);
   for (const { buffer } of program.arrays.values()) backend.release(buffer);
   backend.release(out);

@@ -32,7 +32,12 @@ export async function compareCase(backend: Backend, test: F32Case, max: number, 
   for (let base = 0; base < evaluated; base += chunk) {
     const length = Math.min(chunk, evaluated - base);
     const program: Program = { module: device, arrays: new Map(), uniforms: new Map([['base', base]]) };
-    backend.forEach(length, program, [{ buffer, offset: 0, capacity: length, value: 0 }]);
+    backend.run({
+      kind: 'forEach',
+      extent: length,
+      program,
+      stores: [{ buffer, offset: 0, capacity: length, value: 0 }],
+    });
     const words = await backend.read(buffer, 0, length);
     for (let i = 0; i < length; i++) compareWord(tally, test, operands(base + i), words[i]!);
   }

@@ -2,26 +2,7 @@ import type { Backend } from '../../primitives/contract/backend.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 
 /** The calls of a backend that a context makes. Before each of these calls, tests can inject a fault. */
-const CALLS = [
-  'allocate',
-  'write',
-  'upload',
-  'read',
-  'lendWords',
-  'sync',
-  'forEach',
-  'walk',
-  'reduce',
-  'scan',
-  'sort',
-  'histogram',
-  'relax',
-  'crossReduce',
-  'weightedHistogram',
-  'decodeTiles',
-  'tileHistograms',
-  'play',
-] as const;
+const CALLS = ['allocate', 'write', 'upload', 'read', 'lendWords', 'sync', 'run', 'play'] as const;
 
 /** A backend that runs `before` at the start of every call. */
 export function watchedCalls(backend: Backend, before: () => void): Backend {

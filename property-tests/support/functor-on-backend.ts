@@ -44,7 +44,7 @@ export async function runOnBackend(backend: Backend, module: Module, inputs: Inp
     }
     const program: Program = { module: kernelOf(module), arrays, uniforms: new Map(uniformsOf(module, inputs)) };
     const stores: Store[] = results.map((_, i) => ({ buffer: output, offset: i * count, capacity: count, value: i }));
-    backend.forEach(count, program, stores);
+    backend.run({ kind: 'forEach', extent: count, program, stores });
     const got = await backend.read(output, 0, count * results.length);
     return inputs.rows.map((_, row) => results.map((type, i) => ofWord(type, got[i * count + row]!)));
   } finally {

@@ -37,10 +37,10 @@ export function createCommandPlans(): CommandPlans {
 const SEEN_ONCE: KnownCommand = { plan: undefined };
 
 /**
- * Executes a command on an engine. The function `traced` must be applied to every program of the command. While a plan
- * is recorded, `traced` replaces the program's uniforms by `TracedUniform`s, which record comparisons of their values.
+ * Executes a command on an engine. While a plan is recorded, there is `traced`, and it must be applied to every program
+ * of the command. It replaces the program's uniforms by `TracedUniform`s, which record comparisons of their values.
  */
-export type TracedRun = (engine: Engine, traced: <P extends Program | undefined>(program: P) => P) => void;
+export type TracedRun = (engine: Engine, traced?: (program: Program) => Program) => void;
 
 /** Executes a command by its plan if there is a plan, else by `run`. */
 export function runPlanned(engine: Engine, plans: CommandPlans, signature: CommandSignature, run: TracedRun): void {
@@ -49,7 +49,7 @@ export function runPlanned(engine: Engine, plans: CommandPlans, signature: Comma
   if (known?.plan !== undefined && holds(known.plan, uniforms)) {
     play(engine, known.plan, memories, uniforms);
   } else if (known === undefined || known.plan !== undefined) {
-    run(engine, (program) => program);
+    run(engine);
     if (known === undefined) plans.set(list, SEEN_ONCE);
   } else {
     const trace = new CommandTrace(memories);

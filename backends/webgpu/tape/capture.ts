@@ -1,29 +1,13 @@
 import { lengthOfCount } from '../../../primitives/columns/program.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import { rebound } from '../../../primitives/command.ts';
-import {
-  capacityOf,
-  type DeviceBuffer,
-  type KernelCommand,
-  type Program,
-} from '../../../primitives/contract/backend.ts';
-import { rowsOf, runsOf } from '../../../primitives/cross-reduce-by-rows.ts';
+import type { DeviceBuffer, KernelCommand, Program } from '../../../primitives/contract/backend.ts';
 import { array, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import type { U32 } from '../../../primitives/functors/value.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
 import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
-import { crossReduce, layoutPairs } from '../kernels/cross-reduce/cross-reduce.ts';
-import { histogram } from '../kernels/histogram/histogram.ts';
-import { bindsSums, weightedHistogram } from '../kernels/histogram/weighted-histogram.ts';
-import { reduce } from '../kernels/reduce/reduce.ts';
-import { relax } from '../kernels/relax/relax.ts';
-import { layoutGrids } from '../kernels/relax/relax-layout.ts';
+import { kernelOf } from '../kernels/kernels.ts';
 import { forEach } from '../kernels/rows/for-each.ts';
-import { walk } from '../kernels/rows/walk.ts';
-import { scan } from '../kernels/scan/scan.ts';
-import { sort } from '../kernels/sort/sort.ts';
-import { decodeTiles, takesDecoding } from '../kernels/tiles/decode-tiles.ts';
-import { takesTileHistograms, tileHistograms } from '../kernels/tiles/tile-histograms.ts';
 import type { Engine } from '../launches/engine.ts';
 import { CHUNK_BYTES, type DispatchRecorder, type ParameterSlot } from '../launches/recorder.ts';
 import type { Memory } from '../memory/memory.ts';
@@ -89,59 +73,12 @@ export function capture(
   }
 }
 
-function run(engine: Engine, given: KernelCommand): void {
-  switch (given.kind) {
-    case 'forEach':
-      forEach(engine, given.extent, given.program, given.stores);
-      break;
-    case 'reduce':
-      reduce(engine, given.extent, given.program, given.monoid, given.into);
-      break;
-    case 'walk':
-      walk(engine, given.command);
-      break;
-    case 'scan':
-      scan(engine, given.command);
-      break;
-    case 'sort':
-      sort(engine, given.command);
-      break;
-    case 'histogram':
-      histogram(engine, given.command);
-      break;
-    case 'weightedHistogram':
-      // If the sums need several bindings, computing them would need temporary memory.
-      if (!bindsSums(engine, given.command)) throw new Unplayable();
-      weightedHistogram(engine, given.command);
-      break;
-    case 'relax': {
-      const layout = layoutGrids(engine, given.command);
-      // Grids that are too large for a workgroup need temporary memory in every round.
-      if (layout === undefined) throw new Unplayable();
-      relax(engine, given.command, layout);
-      break;
-    }
-    case 'crossReduce': {
-      const layout = layoutPairs(engine, given.command);
-      if (layout !== undefined) {
-        if (capacityOf(given.command.extent) > 0 && runsOf(given.command) > 0)
-          crossReduce(engine, given.command, layout);
-        break;
-      }
-      const { extent, program, stores } = rowsOf(given.command);
-      if (extent > 0) forEach(engine, extent, program, stores);
-      break;
-    }
-    case 'decodeTiles':
-      // Tiles of other shapes are decoded by several commands, which need temporary memory.
-      if (!takesDecoding(engine, given.command)) throw new Unplayable();
-      decodeTiles(engine, given.command);
-      break;
-    case 'tileHistograms':
-      // Tiles of other shapes are decoded and counted by several commands, which need temporary memory.
-      if (!takesTileHistograms(engine, given.command)) throw new Unplayable();
-      tileHistograms(engine, given.command);
-  }
+function run(engine: Engine, command: KernelCommand): void {
+  const kernel = kernelOf(command);
+  const layout = kernel.layout?.(engine, command);
+  // Without a kernel for it, the command is derived from several, which need temporary memory.
+  if (layout === undefined && kernel.layout !== undefined) throw new Unplayable();
+  kernel.launch(engine, command, layout);
 }
 
 /**

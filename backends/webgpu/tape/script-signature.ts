@@ -1,8 +1,8 @@
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
-import type { DeviceBuffer, KernelCommand } from '../../../primitives/contract/backend.ts';
+import type { DeviceBuffer } from '../../../primitives/contract/backend.ts';
 import type { Script } from '../../../primitives/prepared/script.ts';
 import type { NumberList } from '../../../primitives/structures.ts';
-import { CommandSignature, signatures } from '../launches/command-signature.ts';
+import { CommandSignature } from '../launches/command-signature.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { TapeLayout } from './tape.ts';
 
@@ -49,49 +49,12 @@ function writeScript(to: CommandSignature, script: Script, { counted }: TapeLayo
       to.buffer(step.buffer);
     } else {
       list.push(COMMAND);
-      writeCommand(to, step);
+      to.command(step);
     }
   }
   for (const value of uniforms as readonly unknown[]) {
     const isSymbol = value instanceof SymbolicUniform;
     list.push(isSymbol ? SYMBOL : VALUE);
     list.push(isSymbol ? value.word : Number(value));
-  }
-}
-
-function writeCommand(to: CommandSignature, given: KernelCommand): void {
-  switch (given.kind) {
-    case 'forEach':
-      signatures.forEach(to, given.extent, given.program, given.stores);
-      break;
-    case 'reduce':
-      signatures.reduce(to, given.extent, given.program, given.monoid, given.into);
-      break;
-    case 'walk':
-      signatures.walk(to, given.command);
-      break;
-    case 'scan':
-      signatures.scan(to, given.command);
-      break;
-    case 'sort':
-      signatures.sort(to, given.command);
-      break;
-    case 'histogram':
-      signatures.histogram(to, given.command);
-      break;
-    case 'weightedHistogram':
-      signatures.weightedHistogram(to, given.command);
-      break;
-    case 'relax':
-      signatures.relax(to, given.command);
-      break;
-    case 'crossReduce':
-      signatures.crossReduce(to, given.command);
-      break;
-    case 'decodeTiles':
-      signatures.decodeTiles(to, given.command);
-      break;
-    case 'tileHistograms':
-      signatures.tileHistograms(to, given.command);
   }
 }

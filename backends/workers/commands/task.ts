@@ -5,8 +5,8 @@ import {
   type HistogramCommand,
   type KernelCommand,
 } from '../../../primitives/contract/backend.ts';
-import { rowsOf } from '../../../primitives/cross-reduce-by-rows.ts';
-import { weightsOf } from '../../../primitives/weighted-histogram-by-digits.ts';
+import { rowsOf } from '../../../primitives/derived/cross-reduce-by-rows.ts';
+import { weightsOf } from '../../../primitives/derived/weighted-histogram-by-digits.ts';
 import { isVectorised, launchCrossReduce } from '../kernels/cross-reduce/cross-reduce.ts';
 import { launchHistogram } from '../kernels/histogram/histogram.ts';
 import { launchWeightedHistogram } from '../kernels/histogram/weighted-histogram.ts';
@@ -44,10 +44,10 @@ const SORT_PASS_COST = 8;
 const DECODING_COST = 1;
 
 /** The task of a command, with the chosen kernel and the estimated cost. */
-export function taskOf(given: KernelCommand): KernelTask {
-  switch (given.kind) {
+export function taskOf(command: KernelCommand): KernelTask {
+  switch (command.kind) {
     case 'forEach': {
-      const { extent, program, stores } = given;
+      const { extent, program, stores } = command;
       return {
         extent,
         cost: costOf(program.module),
@@ -56,8 +56,7 @@ export function taskOf(given: KernelCommand): KernelTask {
         launch: (launcher) => launchForEach(launcher, extent, program, stores),
       };
     }
-    case 'walk': {
-      const { command } = given;
+    case 'walk':
       return {
         extent: command.extent,
         cost: costOfWalk(command),
@@ -65,9 +64,8 @@ export function taskOf(given: KernelCommand): KernelTask {
         writes: command.stores.map(({ buffer }) => buffer),
         launch: (launcher) => launchWalk(launcher, command),
       };
-    }
     case 'reduce': {
-      const { extent, program, monoid, into } = given;
+      const { extent, program, monoid, into } = command;
       const launch = monoid.exact ? launchExactReduce : launchTreeReduce;
       return {
         extent,
@@ -78,7 +76,6 @@ export function taskOf(given: KernelCommand): KernelTask {
       };
     }
     case 'scan': {
-      const { command } = given;
       const { extent, program, monoid, emit, stores, total } = command;
       const launch = monoid.exact ? launchExactScan : launchTreeScan;
       return {
@@ -90,7 +87,6 @@ export function taskOf(given: KernelCommand): KernelTask {
       };
     }
     case 'sort': {
-      const { command } = given;
       const { extent, program, beginBit, endBit, keys, payload } = command;
       return {
         extent,
@@ -100,8 +96,7 @@ export function taskOf(given: KernelCommand): KernelTask {
         launch: (launcher) => launchSort(launcher, command),
       };
     }
-    case 'histogram': {
-      const { command } = given;
+    case 'histogram':
       return {
         extent: command.extent,
         cost: costOfCount(command),
@@ -109,9 +104,7 @@ export function taskOf(given: KernelCommand): KernelTask {
         writes: [command.into.buffer],
         launch: (launcher) => launchHistogram(launcher, command),
       };
-    }
-    case 'weightedHistogram': {
-      const { command } = given;
+    case 'weightedHistogram':
       return {
         extent: command.extent,
         cost: costOf(command.program.module) + weightsOf(command),
@@ -119,9 +112,7 @@ export function taskOf(given: KernelCommand): KernelTask {
         writes: [command.into.buffer],
         launch: (launcher) => launchWeightedHistogram(launcher, command),
       };
-    }
-    case 'relax': {
-      const { command } = given;
+    case 'relax':
       return {
         extent: command.extent,
         cost: costOfRelaxing(command),
@@ -129,10 +120,8 @@ export function taskOf(given: KernelCommand): KernelTask {
         writes: [...command.state, command.rounds].map(({ buffer }) => buffer),
         launch: (launcher) => launchRelax(launcher, command),
       };
-    }
     case 'crossReduce': {
-      const { command } = given;
-      if (!isVectorised(command)) return taskOf({ kind: 'forEach', ...rowsOf(command) });
+      if (!isVectorised(command)) return taskOf(rowsOf(command));
       return {
         extent: command.extent,
         cost: costOfPairs(command),
@@ -142,7 +131,6 @@ export function taskOf(given: KernelCommand): KernelTask {
       };
     }
     case 'decodeTiles': {
-      const { command } = given;
       const { extent, tile, columns, rows, into } = command;
       return {
         extent,
@@ -153,7 +141,6 @@ export function taskOf(given: KernelCommand): KernelTask {
       };
     }
     case 'tileHistograms': {
-      const { command } = given;
       const { extent, tile, columns, rows, bins, histograms, into } = command;
       return {
         extent,

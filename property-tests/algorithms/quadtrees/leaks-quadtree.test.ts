@@ -37,7 +37,7 @@ const square: Ring = [
 const polygons = columnsOfRings([[triangle, hole], [square], [[...hole].reverse()]]);
 const exact = { levels: 3, keepsEdges: true } as const;
 
-const COMMANDS = ['allocate', 'read', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
+const COMMANDS = ['allocate', 'read', 'run'] as const;
 
 /** More commands than any job runs. */
 const ENOUGH = 1e9;

@@ -141,7 +141,12 @@ describe('commands that write in place', () => {
   function stepInto(backend: Backend, from: DeviceBuffer, to: DeviceBuffer, rows: number): void {
     const xs = { buffer: from, storage: 'u32', offset: 0, length: rows } as const;
     const program = { module: next.module, arrays: new Map([['xs', xs]]), uniforms: new Map() };
-    backend.forEach(rows, program, [{ buffer: to, offset: 0, capacity: rows, value: 0 }]);
+    backend.run({
+      kind: 'forEach',
+      extent: rows,
+      program,
+      stores: [{ buffer: to, offset: 0, capacity: rows, value: 0 }],
+    });
   }
 });
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { createCommandPlans, runPlanned, type TracedRun } from '../../../backends/webgpu/launches/command-plans.ts';
-import { CommandSignature, signatures } from '../../../backends/webgpu/launches/command-signature.ts';
+import { CommandSignature } from '../../../backends/webgpu/launches/command-signature.ts';
 import type { Engine } from '../../../backends/webgpu/launches/engine.ts';
 import type { TracedUniform } from '../../../backends/webgpu/launches/traced-uniform.ts';
 import type { ArrayBinding, CountRef, Length, Program, Storage, Store } from '../../../primitives/contract/backend.ts';
@@ -42,9 +42,9 @@ function issuer(): (from: number, to: number, rows: number, uniform: number, run
     const program = programOf(memories[from]!, uniform);
     const store: Store = { buffer: memories[to]!, offset: 0, capacity: 8, value: 0 };
     signature.clear();
-    signatures.forEach(signature, rows, program, [store]);
+    signature.command({ kind: 'forEach', extent: rows, program: program, stores: [store] });
     runPlanned(engine, plans, signature, (on, traced) => {
-      traced(program);
+      traced?.(program);
       run(on, traced);
     });
   };
@@ -101,7 +101,7 @@ function writtenDown({ buffers, offsets, storage, length, extent, to, capacity, 
     ...(guard !== undefined && { guard }),
     ...(combine !== undefined && { combine }),
   };
-  signatures.forEach(signature, extent, program, [store]);
+  signature.command({ kind: 'forEach', extent: extent, program: program, stores: [store] });
   return signature.list;
 }
 
@@ -140,7 +140,7 @@ test('a plan stays valid while uniforms compare alike with the thresholds of the
     compared();
     const { trace } = on;
     if (trace === undefined) return;
-    const uniform = traced(programOf(memory(0), 12)).uniforms.get('u0') as unknown as TracedUniform;
+    const uniform = traced!(programOf(memory(0), 12)).uniforms.get('u0') as unknown as TracedUniform;
     Object.assign(uniform, { uniform: 0 });
     uniform.reaches(10);
   };

@@ -131,11 +131,12 @@ describe.each([
         bindingOf(buffer, n, name === 'w' || type === 'bool' ? 'u32' : type),
       ]),
     );
-    backend.forEach(
-      n,
-      { module: moduleFor(cases, type), arrays, uniforms: new Map() },
-      cases.map((_, value) => ({ buffer: out, offset: value * n, capacity: n, value })),
-    );
+    backend.run({
+      kind: 'forEach',
+      extent: n,
+      program: { module: moduleFor(cases, type), arrays, uniforms: new Map() },
+      stores: cases.map((_, value) => ({ buffer: out, offset: value * n, capacity: n, value })),
+    });
     const got = await backend.read(out, 0, cases.length * n);
     const wrong: string[] = [];
     for (const [k, { name, operands, to }] of cases.entries()) {

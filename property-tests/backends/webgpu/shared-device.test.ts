@@ -203,7 +203,12 @@ describe('errors on a shared device', () => {
           } else if (step === 3) sums.push(sumOn(context));
           else if (step === 4) {
             const buffer = flawed.allocate(4);
-            flawed.forEach(4, flawedProgram(), [{ buffer, offset: 0, capacity: 4, value: 0 }]);
+            flawed.run({
+              kind: 'forEach',
+              extent: 4,
+              program: flawedProgram(),
+              stores: [{ buffer, offset: 0, capacity: 4, value: 0 }],
+            });
             await expect(flawed.read(buffer, 0, 4)).rejects.toMatchObject({ code: 'device/validation' });
             break;
           } else if (step === 5) await new Promise((resolve) => setTimeout(resolve, 1));

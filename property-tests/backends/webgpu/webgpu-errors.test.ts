@@ -31,7 +31,7 @@ test('a command that the device refuses rejects the pending reads and all later 
     const [index, sum] = [local('u32', 0), local('u32', 1)];
     const flawed = moduleOf([index], ['u32'], [bind(sum, 'add', index, local('u32', 7)), give(sum)]);
     const program: Program = { module: flawed, arrays: new Map(), uniforms: new Map() };
-    backend.forEach(4, program, [{ buffer, offset: 0, capacity: 4, value: 0 }]);
+    backend.run({ kind: 'forEach', extent: 4, program, stores: [{ buffer, offset: 0, capacity: 4, value: 0 }] });
     await expect(backend.read(buffer, 0, 4)).rejects.toMatchObject({
       code: 'device/validation',
       message: expect.stringContaining('v7'),

@@ -90,14 +90,15 @@ describeConfigurations((backend) => {
               const direct = keep(upload(one, new Uint32Array(columns.length * (n + 3))));
               const mirrored = keep(upload(one, new Uint32Array(n + 5)));
               const guard = columns.length + 1;
-              one.forEach(
-                less === null ? n : { buffer: count, word: 0, minus: less, limit: n },
-                mixingProgram(arrays, n - 1),
-                [
+              one.run({
+                kind: 'forEach',
+                extent: less === null ? n : { buffer: count, word: 0, minus: less, limit: n },
+                program: mixingProgram(arrays, n - 1),
+                stores: [
                   ...columns.map((_, value) => ({ buffer: direct, offset: value * (n + 3) + 1, capacity: n, value })),
                   { buffer: mirrored, offset: 2, capacity: Math.max(0, n - 1), value: 0, index: columns.length, guard },
                 ],
-              );
+              });
               return [await one.read(direct, 0, columns.length * (n + 3)), await one.read(mirrored, 0, n + 5)];
             });
           },
@@ -120,7 +121,7 @@ describeConfigurations((backend) => {
       { a: 'u32' },
     );
     const program = { module, arrays: new Map([['a', bindingOf(buffer, n)]]), uniforms: new Map() };
-    backend().forEach(n, program, [{ buffer, offset: 0, capacity: n, value: 0 }]);
+    backend().run({ kind: 'forEach', extent: n, program, stores: [{ buffer, offset: 0, capacity: n, value: 0 }] });
     expect(await backend().read(buffer, 0, n)).toEqual(data.toReversed());
     backend().release(buffer);
   });
@@ -146,7 +147,12 @@ describeConfigurations((backend) => {
         names.map((name, i) => [name, bindingOf(keep(upload(one, randomWords(n + i, i + 1))), n, 'u32', i)]),
       );
       const out = keep(one.allocate(n));
-      one.forEach(n, { module, arrays, uniforms: new Map() }, [{ buffer: out, offset: 0, capacity: n, value: 0 }]);
+      one.run({
+        kind: 'forEach',
+        extent: n,
+        program: { module, arrays, uniforms: new Map() },
+        stores: [{ buffer: out, offset: 0, capacity: n, value: 0 }],
+      });
       return [await one.read(out, 0, n)];
     });
   });
@@ -164,7 +170,7 @@ describeConfigurations((backend) => {
       );
       const buffers = results.map(() => keep(one.allocate(n)));
       const stores = buffers.map((buffer, value) => ({ buffer, offset: 0, capacity: n, value }));
-      one.forEach(n, { module, arrays: new Map(), uniforms: new Map() }, stores);
+      one.run({ kind: 'forEach', extent: n, program: { module, arrays: new Map(), uniforms: new Map() }, stores });
       return Promise.all(buffers.map((buffer) => one.read(buffer, 0, n)));
     });
   });

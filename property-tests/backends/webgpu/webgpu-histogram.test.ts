@@ -31,7 +31,8 @@ describeConfigurations((backend) => {
               const column = keep(upload(one, data));
               const count = keep(upload(one, Uint32Array.of(n)));
               const into = keep(upload(one, randomWords(bins * runs + 3)));
-              one.histogram({
+              one.run({
+                kind: 'histogram',
                 extent: less === null ? n : { buffer: count, word: 0, minus: less, limit: n },
                 program: columnsProgram([{ type: 'u32', binding: bindingOf(column, n) }]),
                 bins,
@@ -64,7 +65,8 @@ describeConfigurations((backend) => {
               const keys = keysInOrder(order, n, histograms + 2);
               const columns = [data, keys].map((column) => keep(upload(one, column)));
               const into = keep(upload(one, randomWords(bins * histograms + 3)));
-              one.histogram({
+              one.run({
+                kind: 'histogram',
                 extent: n,
                 program: columnsProgram(
                   columns.map((column) => ({ type: 'u32' as const, binding: bindingOf(column, n) })),
@@ -109,7 +111,8 @@ describeConfigurations((backend) => {
                 ['start', bindingOf(startAt!, n)],
                 ['key', bindingOf(keyAt!, n)],
               ]);
-              one.histogram({
+              one.run({
+                kind: 'histogram',
                 extent: less === null ? n : { buffer: count!, word: 0, minus: less, limit: n },
                 program: {
                   module: (histograms === undefined ? binOfElement : keyedElement).module,
@@ -137,7 +140,8 @@ describeConfigurations((backend) => {
       const words = randomWords(600, 3).map((word) => word % 5);
       const buffer = upload(backend(), words);
       const column = { type: 'u32' as const, binding: bindingOf(buffer, 600) };
-      backend().histogram({
+      backend().run({
+        kind: 'histogram',
         extent: 600,
         program: columnsProgram([column, column]),
         bins: 5,

@@ -24,18 +24,41 @@ const column = (buffer: Buffer, length = n): Program =>
   columnsProgram([{ type: 'u32', binding: bindingOf(buffer, length) }]);
 
 function copy(from: Buffer, to: Buffer, length = n): void {
-  backend.forEach(length, column(from, length), [{ buffer: to, offset: 0, capacity: length, value: 0 }]);
+  backend.run({
+    kind: 'forEach',
+    extent: length,
+    program: column(from, length),
+    stores: [{ buffer: to, offset: 0, capacity: length, value: 0 }],
+  });
 }
 
 /** Sorts, reduces, counts and maps a column without waiting for any result. */
 function chain(data: Buffer, out: Buffer): void {
   const sorted = backend.allocate(n);
   const total = backend.allocate(1);
-  backend.sort({ extent: n, program: column(data), beginBit: 0, endBit: 16, keys: { buffer: sorted, word: 0 } });
-  backend.reduce(n, column(sorted), simpleMonoid('u32', 'min', 0xffffffff), { buffer: total, word: 0 });
-  backend.histogram({ extent: n, program: column(sorted), bins: 16, into: { buffer: out, word: 0 } });
+  backend.run({
+    kind: 'sort',
+    extent: n,
+    program: column(data),
+    beginBit: 0,
+    endBit: 16,
+    keys: { buffer: sorted, word: 0 },
+  });
+  backend.run({
+    kind: 'reduce',
+    extent: n,
+    program: column(sorted),
+    monoid: simpleMonoid('u32', 'min', 0xffffffff),
+    into: { buffer: total, word: 0 },
+  });
+  backend.run({ kind: 'histogram', extent: n, program: column(sorted), bins: 16, into: { buffer: out, word: 0 } });
   const count = { buffer: total, word: 0, minus: 0, limit: n };
-  backend.forEach(count, column(sorted), [{ buffer: out, offset: 16, capacity: n, value: 0 }]);
+  backend.run({
+    kind: 'forEach',
+    extent: count,
+    program: column(sorted),
+    stores: [{ buffer: out, offset: 16, capacity: n, value: 0 }],
+  });
   backend.release(sorted);
   backend.release(total);
 }
@@ -136,7 +159,13 @@ describe('commands', () => {
   test('are submitted when there are many, without a wait', async () => {
     const own = await openTestBackend({ tuning: { commandsPerSubmission: 8 } });
     const [from, to] = [upload(own, randomWords(n, 6)), own.allocate(n)];
-    for (let i = 0; i < 40; i++) own.forEach(n, column(from), [{ buffer: to, offset: 0, capacity: n, value: 0 }]);
+    for (let i = 0; i < 40; i++)
+      own.run({
+        kind: 'forEach',
+        extent: n,
+        program: column(from),
+        stores: [{ buffer: to, offset: 0, capacity: n, value: 0 }],
+      });
     expect(own.counters.submissions).toBe(5);
     expect(await own.read(to, 0, n)).toEqual(randomWords(n, 6));
     await own.close();

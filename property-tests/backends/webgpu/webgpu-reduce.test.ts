@@ -46,7 +46,7 @@ describeConfigurations((backend) => {
               monoid.types.map((_, leaf) => ({ type, binding: bindingOf(column, n, storageOf(type), leaf * n) })),
             );
             const extent = known ? n : { buffer: count, word: 0, minus: less, limit: n };
-            one.reduce(extent, program, monoid, { buffer: into, word: 3 });
+            one.run({ kind: 'reduce', extent, program, monoid, into: { buffer: into, word: 3 } });
             return [await one.read(into, 3, leaves)];
           });
         }),

@@ -113,7 +113,7 @@ async function evaluateAll(backend: WebGpuBackend, columns: readonly Uint32Array
   const arrays = new Map(buffers.map((buffer, i) => ['abc'[i]!, bindingOf(buffer, n, 'f32')]));
   const out = backend.allocate(asked.length * n);
   const stores = asked.map((_, value) => ({ buffer: out, offset: value * n, capacity: n, value }));
-  backend.forEach(n, { module, arrays, uniforms: new Map() }, stores);
+  backend.run({ kind: 'forEach', extent: n, program: { module, arrays, uniforms: new Map() }, stores });
   const words = await backend.read(out, 0, asked.length * n);
   for (const buffer of [out, ...buffers]) backend.release(buffer);
   return asked.map((_, i) => words.subarray(i * n, (i + 1) * n));

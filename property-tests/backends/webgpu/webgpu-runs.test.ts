@@ -257,7 +257,8 @@ describe.each(Object.entries(tunings))('runs on WebGPU, %s', (tuning, tuned) => 
               type,
               binding: bindingOf(column, n, 'u32', offset + leaf * n),
             }));
-            one.scan({
+            one.run({
+              kind: 'scan',
               extent: n,
               program: columnsProgram(columns),
               monoid,

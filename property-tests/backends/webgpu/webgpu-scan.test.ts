@@ -93,7 +93,8 @@ describeConfigurations((backend) => {
             const chosen = keep(upload(one, new Uint32Array(n + 4)));
             const total = keep(one.allocate(leaves + 1));
             const both = Array.from({ length: 2 * leaves }, (_, value) => value);
-            one.scan({
+            one.run({
+              kind: 'scan',
               extent: known ? n : { buffer: count, word: 0, minus: less, limit: n },
               program: columnsProgram(
                 types.map((type, leaf) => ({ type, binding: bindingOf(column, n, storageOf(type), leaf * n) })),
@@ -121,7 +122,8 @@ describeConfigurations((backend) => {
       const n = 2500;
       const column = keep(upload(one, randomWords(n)));
       const [index, exclusive, inclusive] = [0, 1, 2].map((id) => local('u32', id));
-      one.scan({
+      one.run({
+        kind: 'scan',
         extent: n,
         program: columnsProgram([{ type: 'u32', binding: bindingOf(column, n) }]),
         monoid: simpleMonoid('u32', 'add', 0),
@@ -143,7 +145,8 @@ describeConfigurations((backend) => {
     await expectAgreement(backend(), async (one, keep) => {
       const ones = keep(upload(one, new Uint32Array(n).fill(1)));
       const out = keep(upload(one, new Uint32Array(n)));
-      one.scan({
+      one.run({
+        kind: 'scan',
         extent: n,
         program: columnsProgram([{ type: 'u32', binding: bindingOf(ones, n) }]),
         monoid: simpleMonoid('u32', 'add', 0),

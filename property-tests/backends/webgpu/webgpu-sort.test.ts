@@ -48,7 +48,8 @@ describeConfigurations((backend) => {
               const count = keep(upload(one, Uint32Array.of(n)));
               const [keys, payload] = [keep(one.allocate(n + 2)), keep(one.allocate(n + 1))];
               const columns = wanted === 'keys' ? [keysIn] : [keysIn, payloadIn];
-              one.sort({
+              one.run({
+                kind: 'sort',
                 extent: less === null ? n : { buffer: count, word: 0, minus: less, limit: n },
                 program: columnsProgram(columns.map((buffer) => ({ type: 'u32', binding: bindingOf(buffer, n) }))),
                 beginBit,
@@ -72,7 +73,7 @@ describeConfigurations((backend) => {
       const n = 1500;
       const keys = keep(upload(one, randomWords(n)));
       const program = columnsProgram([{ type: 'u32', binding: bindingOf(keys, n) }]);
-      one.sort({ extent: n, program, beginBit: 0, endBit: 32, keys: { buffer: keys, word: 0 } });
+      one.run({ kind: 'sort', extent: n, program, beginBit: 0, endBit: 32, keys: { buffer: keys, word: 0 } });
       return [await one.read(keys, 0, n)];
     });
   });

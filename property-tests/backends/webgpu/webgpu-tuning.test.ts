@@ -13,6 +13,7 @@ import { choiceOf, differingMembers, memberOf, tuningAxes } from '../../../bench
 import { type SearchResult, searchTuning } from '../../../bench/tune/search.ts';
 import { open } from '../../../index.ts';
 import { Context } from '../../../primitives/context.ts';
+import type { Backend } from '../../../primitives/contract/backend.ts';
 import { costlyCaseCount, someOf } from '../../cases.ts';
 import { openWorkshop, type Workshop } from '../../support/cli-support.ts';
 import { openTestBackend } from '../../support/webgpu-support.ts';
@@ -171,7 +172,8 @@ describe('the search for a tuning', () => {
       async open(tuning) {
         const backend = await openTestBackend({ tuning });
         const wrong = backend.tuning.histogram.tile === wrongTile;
-        return new Context(wrong ? { ...backend, counters: backend.counters, histogram: () => {} } : backend);
+        const run: Backend['run'] = (command) => command.kind === 'histogram' || backend.run(command);
+        return new Context(wrong ? { ...backend, counters: backend.counters, run } : backend);
       },
       start: { histogram: { tile: 2048 } },
       axes: [axis],

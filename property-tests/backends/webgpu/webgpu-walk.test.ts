@@ -88,7 +88,8 @@ describeConfigurations((backend) => {
               { buffer: bins, offset: 3, capacity: 39, value: 7, index: 6, combine: 'xor' },
               { buffer: bins, offset: 44, capacity: 30, value: 2, index: 6, guard: 4, combine: 'max' },
             ];
-            one.walk({
+            one.run({
+              kind: 'walk',
               extent: less === null ? n : { buffer: count, word: 0, minus: less, limit: n },
               start: programOf(start.module, { seeds }, { mirror: n - 1 }),
               step: programOf(step.module, { table, seeds }),
@@ -119,7 +120,8 @@ describeConfigurations((backend) => {
     await expectAgreement(backend(), async (one, keep) => {
       const buffer = keep(upload(one, randomWords(2 * n)));
       const a = bindingOf(buffer, n);
-      one.walk({
+      one.run({
+        kind: 'walk',
         extent: n,
         start: programOf(twoSteps.module, { a }),
         step: programOf(add.module, { a }),
@@ -156,7 +158,8 @@ describeConfigurations((backend) => {
         names.map((name, k) => [name, bindingOf(keep(upload(one, randomWords(n + k, k + 1))), n, 'u32', k)]),
       );
       const buffers = names.map(() => keep(upload(one, new Uint32Array(n))));
-      one.walk({
+      one.run({
+        kind: 'walk',
         extent: n,
         start: programOf(first.module, arrays),
         step: programOf(next.module, arrays),

@@ -65,7 +65,7 @@ describe('min and max with a constant', () => {
     const program = bind(backend, extrema.module, { x: { words, storage: 'f32', length: words.length } });
     const outs = [fmin, fmax, fmin, fmax].map((rule) => ({ rule, buffer: backend.allocate(values.length) }));
     const stores = outs.map(({ buffer }, value) => ({ buffer, offset: 0, capacity: values.length, value }));
-    backend.forEach(values.length, program, stores);
+    backend.run({ kind: 'forEach', extent: values.length, program, stores });
     for (const { rule, buffer } of outs) {
       const got = new Float32Array((await backend.read(buffer, 0, values.length)).slice().buffer);
       expect([...got]).toEqual(values.map((value) => rule(Math.fround(value), Math.fround(bound))));
@@ -98,11 +98,12 @@ describe('random functors', () => {
     const program = bind(backend, module, Object.fromEntries(captures), { k });
     const types = module.functions.at(-1)!.results;
     const out = backend.allocate(n * types.length);
-    backend.forEach(
-      n,
+    backend.run({
+      kind: 'forEach',
+      extent: n,
       program,
-      types.map((_, value) => ({ buffer: out, offset: value * n, capacity: n, value })),
-    );
+      stores: types.map((_, value) => ({ buffer: out, offset: value * n, capacity: n, value })),
+    });
     const got = await backend.read(out, 0, n * types.length);
     const readers = words.map((array, i) => {
       const at = (index: number): number | boolean => valueOfWord(storages[i]!, array[16 + index]!);
@@ -181,10 +182,15 @@ describe('control flow', () => {
     });
     const n = 300;
     const out = backend.allocate(2 * n);
-    backend.forEach(n, bind(backend, entry.module), [
-      { buffer: out, offset: 0, capacity: n, value: 0 },
-      { buffer: out, offset: n, capacity: n, value: 1 },
-    ]);
+    backend.run({
+      kind: 'forEach',
+      extent: n,
+      program: bind(backend, entry.module),
+      stores: [
+        { buffer: out, offset: 0, capacity: n, value: 0 },
+        { buffer: out, offset: n, capacity: n, value: 1 },
+      ],
+    });
     const oracle = compileJavaScript(entry.module)(new Map(), new Map());
     const expected = Array.from({ length: n }, (_, i) => oracle(i));
     expect(Array.from(await backend.read(out, 0, 2 * n))).toEqual([

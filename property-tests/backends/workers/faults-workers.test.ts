@@ -183,7 +183,12 @@ describe('a functor that never ends', () => {
         const out = workers.allocate(5000);
         const hang = (): void => {
           const program = { module: endless.module, arrays: new Map(), uniforms: new Map() };
-          workers.forEach(5000, program, [{ buffer: out, offset: 0, capacity: 5000, value: 0 }]);
+          workers.run({
+            kind: 'forEach',
+            extent: 5000,
+            program,
+            stores: [{ buffer: out, offset: 0, capacity: 5000, value: 0 }],
+          });
         };
         const backend = createFailoverBackend(interrupted(workers, at, hang), { standby });
         const context = new Context(backend);

@@ -444,7 +444,7 @@ describe('a process', () => {
       arrays: new Map(), uniforms: new Map(),
     };
     const program = { module, arrays: new Map(), uniforms: new Map() };
-    backend.forEach(10, program, [{ buffer, offset: 0, capacity: 10, value: 0 }]);
+    backend.run({ kind: 'forEach', extent: 10, program, stores: [{ buffer, offset: 0, capacity: 10, value: 0 }] });
     console.log((await backend.read(buffer, 0, 10)).join());
     ${end}`;
   const start = (end: string): Promise<{ stdout: string; stderr: string }> =>

@@ -33,9 +33,12 @@ const nextSlowly = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
 
 function step(backend: Backend, from: DeviceBuffer, to: DeviceBuffer, n: number, functor = next): void {
   const xs = { buffer: from, storage: 'u32', offset: 0, length: n } as const;
-  backend.forEach(n, { module: functor.module, arrays: new Map([['xs', xs]]), uniforms: new Map() }, [
-    { buffer: to, offset: 0, capacity: n, value: 0 },
-  ]);
+  backend.run({
+    kind: 'forEach',
+    extent: n,
+    program: { module: functor.module, arrays: new Map([['xs', xs]]), uniforms: new Map() },
+    stores: [{ buffer: to, offset: 0, capacity: n, value: 0 }],
+  });
 }
 
 const stepped = (words: Uint32Array): Uint32Array => words.map((word, i) => (Math.imul(word, 5) + i) >>> 0);
@@ -212,8 +215,14 @@ describe('limits and misuse', () => {
       const xs = { buffer: a, storage: 'u32', offset: 0, length: size } as const;
       const program = { module: next.module, arrays: new Map([['xs', xs]]), uniforms: new Map() };
       const count: CountRef = { buffer: upload(backend, Uint32Array.of(size - 3)), word: 0, minus: 0, limit: size };
-      backend.sort({ extent: count, program, beginBit: 0, endBit: 32, keys: { buffer: keys, word: 0 } });
-      backend.reduce(count, program, monoidProgram(plus(u32)), { buffer: b, word: 0 });
+      backend.run({ kind: 'sort', extent: count, program, beginBit: 0, endBit: 32, keys: { buffer: keys, word: 0 } });
+      backend.run({
+        kind: 'reduce',
+        extent: count,
+        program,
+        monoid: monoidProgram(plus(u32)),
+        into: { buffer: b, word: 0 },
+      });
       const sum = expected.subarray(0, -3).reduce((total, word) => (total + word) >>> 0, 0);
       expect((await backend.read(b, 0, 1))[0]).toBe(sum);
       expect(await backend.read(keys, 0, size - 3)).toEqual(expected.slice(0, -3).sort());
@@ -249,7 +258,7 @@ describe('limits and misuse', () => {
       const xs = { buffer: a, storage: 'u32', offset: 0, length: n } as const;
       const program = { module: next.module, arrays: new Map([['xs', xs]]), uniforms: new Map() };
       const sort = (): void => {
-        backend.sort({ extent: n, program, beginBit: 0, endBit: 32, keys: { buffer: b, word: 0 } });
+        backend.run({ kind: 'sort', extent: n, program, beginBit: 0, endBit: 32, keys: { buffer: b, word: 0 } });
       };
       for (let round = 0; round < 3; round++) expect(sort).toThrow(OutOfMemoryError);
       backend.release(backend.allocate(2 ** 18 - 64));
@@ -316,7 +325,13 @@ test('small commands run on the calling thread only while the workers are idle',
     step(backend, a, b, 1000);
     const xs = { buffer: b, storage: 'u32', offset: 0, length: 1000 } as const;
     const program = { module: next.module, arrays: new Map([['xs', xs]]), uniforms: new Map() };
-    backend.reduce(1000, program, monoidProgram(plus(u32)), { buffer: sum, word: 0 });
+    backend.run({
+      kind: 'reduce',
+      extent: 1000,
+      program,
+      monoid: monoidProgram(plus(u32)),
+      into: { buffer: sum, word: 0 },
+    });
     // The result becomes available although nothing awaits it.
     let settled = false;
     void backend.read(sum, 0, 1).then(() => {
@@ -351,8 +366,15 @@ test('the event loop is never blocked for long while a large sort runs', async (
     for (let from = 0; from < n; from += random.length) backend.write(a, from, random);
     const xs = { buffer: a, storage: 'u32', offset: 0, length: n } as const;
     const program = { module: next.module, arrays: new Map([['xs', xs]]), uniforms: new Map() };
-    const command = { extent: n, program, beginBit: 0, endBit: 32, keys: { buffer: keys, word: 0 } };
-    backend.sort(command);
+    const command = {
+      kind: 'sort' as const,
+      extent: n,
+      program,
+      beginBit: 0,
+      endBit: 32,
+      keys: { buffer: keys, word: 0 },
+    };
+    backend.run(command);
     await backend.sync();
     // Machines differ, and other processes delay the thread too. So the longest delay is measured as a share of the
     // sort's time, and the best of several rounds counts.
@@ -361,7 +383,7 @@ test('the event loop is never blocked for long while a large sort runs', async (
       const delay = monitorEventLoopDelay({ resolution: 1 });
       const start = performance.now();
       delay.enable();
-      backend.sort(command);
+      backend.run(command);
       const sorted = await backend.read(keys, 0, n);
       delay.disable();
       quietest = Math.min(quietest, delay.max / 1e6 / (performance.now() - start));

@@ -87,7 +87,8 @@ describe.each([
       index: chosen ? result.place : result.rest,
       guard: chosen ? result.chosen : result.other,
     });
-    backend.scan({
+    backend.run({
+      kind: 'scan',
       extent: n,
       program: bind(backend, flags.module, { xs: { words, length: n } }, uniforms),
       monoid: monoidProgram(plus(u32)),

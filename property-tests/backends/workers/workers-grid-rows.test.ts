@@ -105,7 +105,7 @@ async function run(backend: Backend, sketch: Sketch, width: number, length: numb
   const bound = bind(backend, module, { xs: { words, length: words.length } }, { size: width });
   const results = [0, 1].map(() => upload(backend, new Uint32Array(length).fill(7)));
   const stores = results.map((buffer, value) => ({ buffer, offset: 0, capacity: length, value }));
-  backend.forEach(length, bound, stores);
+  backend.run({ kind: 'forEach', extent: length, program: bound, stores });
   return Promise.all(results.map((buffer) => backend.read(buffer, 0, length)));
 }
 

@@ -37,9 +37,9 @@ describe.each([
     await backend.close();
   });
 
-  const count = async (words: number, command: Omit<HistogramCommand, 'into'>): Promise<number[]> => {
+  const count = async (words: number, command: Omit<HistogramCommand, 'kind' | 'into'>): Promise<number[]> => {
     const into = upload(backend, randomWords(words + 2));
-    backend.histogram({ ...command, into: { buffer: into, word: 1 } });
+    backend.run({ kind: 'histogram', ...command, into: { buffer: into, word: 1 } });
     const got = await backend.read(into, 0, words + 2);
     const guards = randomWords(words + 2);
     expect([got[0], got.at(-1)]).toEqual([guards[0], guards.at(-1)]);

@@ -73,11 +73,16 @@ describe('forEach', () => {
       const program = bind(backend, functor.module, { xs: { words, length: n + 1 } }, { k: 7 });
       const out = backend.allocate(3 * n + 2);
       backend.write(out, 0, new Uint32Array(3 * n + 2).fill(9));
-      backend.forEach(n, program, [
-        { buffer: out, offset: 0, capacity: n, value: 0 },
-        { buffer: out, offset: n, capacity: Math.max(0, n - 1), value: 1 },
-        { buffer: out, offset: 2 * n, capacity: n, value: 2, guard: 1 },
-      ]);
+      backend.run({
+        kind: 'forEach',
+        extent: n,
+        program,
+        stores: [
+          { buffer: out, offset: 0, capacity: n, value: 0 },
+          { buffer: out, offset: n, capacity: Math.max(0, n - 1), value: 1 },
+          { buffer: out, offset: 2 * n, capacity: n, value: 2, guard: 1 },
+        ],
+      });
       return backend.read(out, 0, 3 * n + 2);
     });
   });
@@ -105,7 +110,12 @@ describe('forEach', () => {
           { shift: 2 ** 32 - 7 },
         );
         const out = backend.allocate(n);
-        backend.forEach(n, program, [{ buffer: out, offset: 0, capacity: n, value: 0 }]);
+        backend.run({
+          kind: 'forEach',
+          extent: n,
+          program,
+          stores: [{ buffer: out, offset: 0, capacity: n, value: 0 }],
+        });
         return backend.read(out, 0, n);
       });
     }
@@ -121,9 +131,12 @@ describe('forEach', () => {
     await expectSame(async (backend) => {
       const out = backend.allocate(n);
       backend.write(out, 0, new Uint32Array(n));
-      backend.forEach(n, bind(backend, functor.module), [
-        { buffer: out, offset: 0, capacity: n - 100, value: 0, index: 1, guard: 2 },
-      ]);
+      backend.run({
+        kind: 'forEach',
+        extent: n,
+        program: bind(backend, functor.module),
+        stores: [{ buffer: out, offset: 0, capacity: n - 100, value: 0, index: 1, guard: 2 }],
+      });
       return backend.read(out, 0, n);
     });
   });
@@ -145,10 +158,15 @@ describe('forEach', () => {
       await expectSame(async (backend) => {
         const out = upload(backend, randomWords(64, 3));
         const program = bind(backend, functor.module, { xs: { words, length: n } });
-        backend.forEach(n, program, [
-          { buffer: out, offset: 0, capacity: 30, value: 0, index: 1, combine },
-          { buffer: out, offset: 32, capacity: 32, value: 1, combine },
-        ] satisfies Store[]);
+        backend.run({
+          kind: 'forEach',
+          extent: n,
+          program,
+          stores: [
+            { buffer: out, offset: 0, capacity: 30, value: 0, index: 1, combine },
+            { buffer: out, offset: 32, capacity: 32, value: 1, combine },
+          ] satisfies Store[],
+        });
         return backend.read(out, 0, 64);
       });
     }
@@ -176,9 +194,12 @@ describe('forEach', () => {
         } as const;
         const out = backend.allocate(n);
         backend.write(out, 0, new Uint32Array(n).fill(1));
-        backend.forEach(extent, { module: load.module, arrays: new Map([['xs', xs]]), uniforms: new Map() }, [
-          { buffer: out, offset: 0, capacity: n, value: 0 },
-        ]);
+        backend.run({
+          kind: 'forEach',
+          extent,
+          program: { module: load.module, arrays: new Map([['xs', xs]]), uniforms: new Map() },
+          stores: [{ buffer: out, offset: 0, capacity: n, value: 0 }],
+        });
         return backend.read(out, 0, n);
       });
     }
@@ -302,7 +323,7 @@ test('a monoid wrongly declared commutative does not affect other monoids', asyn
     const into = backend.allocate(2);
     const program = bind(backend, element, { xs: { words, length: 5000 } });
     for (const operator of [{ ...honest, commutative: true }, honest]) {
-      backend.reduce(5000, program, operator, { buffer: into, word: 0 });
+      backend.run({ kind: 'reduce', extent: 5000, program, monoid: operator, into: { buffer: into, word: 0 } });
     }
     return backend.read(into, 0, 2);
   });
@@ -328,7 +349,7 @@ describe.each(folds)('$name', (fold) => {
     await expectSame(async (backend) => {
       const into = backend.allocate(leaves + 1);
       const program = bind(backend, element, { xs: { words, length: n, ...(float ? { storage: 'f32' } : {}) } });
-      backend.reduce(n, program, operator, { buffer: into, word: 1 });
+      backend.run({ kind: 'reduce', extent: n, program, monoid: operator, into: { buffer: into, word: 1 } });
       return backend.read(into, 1, leaves);
     });
   });
@@ -338,7 +359,8 @@ describe.each(folds)('$name', (fold) => {
     await expectSame(async (backend) => {
       const out = backend.allocate(2 * leaves * n + leaves);
       const program = bind(backend, element, { xs: { words, length: n, ...(float ? { storage: 'f32' } : {}) } });
-      backend.scan({
+      backend.run({
+        kind: 'scan',
         extent: n,
         program,
         monoid: operator,
@@ -365,8 +387,9 @@ describe.each(folds)('$name', (fold) => {
         const out = backend.allocate(2 * leaves * (n + 1));
         backend.write(out, 0, new Uint32Array(2 * leaves * (n + 1)));
         const program = bind(backend, element, { xs: { words, length: n, ...(float ? { storage: 'f32' } : {}) } });
-        backend.reduce(extent, program, operator, { buffer: out, word: 2 * leaves * n });
-        backend.scan({
+        backend.run({ kind: 'reduce', extent, program, monoid: operator, into: { buffer: out, word: 2 * leaves * n } });
+        backend.run({
+          kind: 'scan',
           extent,
           program,
           monoid: operator,
@@ -398,7 +421,8 @@ test('sums of f32 over a million elements, which take a third level of blocks', 
     const out = backend.allocate(n + 2);
     const program = bind(backend, loadFloat.module, { xs: { words, length: n, storage: 'f32' } });
     const operator = monoidProgram(plus(f32));
-    backend.scan({
+    backend.run({
+      kind: 'scan',
       extent: n,
       program,
       monoid: operator,
@@ -406,7 +430,7 @@ test('sums of f32 over a million elements, which take a third level of blocks', 
       stores: [{ buffer: out, offset: 0, capacity: n, value: 1 }],
       total: { buffer: out, word: n },
     });
-    backend.reduce(n, program, operator, { buffer: out, word: n + 1 });
+    backend.run({ kind: 'reduce', extent: n, program, monoid: operator, into: { buffer: out, word: n + 1 } });
     const got = await backend.read(out, 0, n + 2);
     expect([name, got.findIndex((word, i) => word !== expected[i])]).toEqual([name, -1]);
   }

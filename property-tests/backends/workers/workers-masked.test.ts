@@ -44,7 +44,7 @@ async function run(backend: Backend, { module }: FunctorDescription, launch: Lau
   const program = bind(backend, module, arrays, uniforms);
   const outs = launch.stores.map(() => upload(backend, new Uint32Array(length).fill(7)));
   const stores = launch.stores.map((store, k) => ({ ...store, buffer: outs[k]!, offset: 0, capacity: length }));
-  backend.forEach(length, program, stores);
+  backend.run({ kind: 'forEach', extent: length, program, stores });
   const results = await Promise.all(outs.map((out) => backend.read(out, 0, length)));
   const copies = results.map((words) => words.slice());
   for (const buffer of [...outs, ...[...program.arrays.values()].map(({ buffer }) => buffer)]) backend.release(buffer);

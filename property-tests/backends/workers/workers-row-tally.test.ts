@@ -140,7 +140,7 @@ describe.each([
     const inner = { row: bind(backend, row.module, starts), ranks };
     const guards = randomWords(bins * histograms + 2);
     const into = upload(backend, guards);
-    backend.histogram({ extent: n, program, bins, histograms, inner, into: { buffer: into, word: 1 } });
+    backend.run({ kind: 'histogram', extent: n, program, bins, histograms, inner, into: { buffer: into, word: 1 } });
     const got = await backend.read(into, 0, guards.length);
     for (const { buffer } of [...program.arrays.values(), ...inner.row.arrays.values()]) backend.release(buffer);
     backend.release(into);

@@ -74,7 +74,12 @@ describe('a read at an index moved by additions and clamps', () => {
         for (const backend of backends) {
           const out = upload(backend, new Uint32Array(rows));
           const program = bind(backend, functor.module, { xs: { words, storage, length } }, uniforms);
-          backend.forEach(rows, program, [{ buffer: out, offset: 0, capacity: rows, value: 0 }]);
+          backend.run({
+            kind: 'forEach',
+            extent: rows,
+            program,
+            stores: [{ buffer: out, offset: 0, capacity: rows, value: 0 }],
+          });
           const got = await backend.read(out, 0, rows);
           for (const { buffer } of [...program.arrays.values(), { buffer: out }]) backend.release(buffer);
           expect([backend.name, got]).toEqual([backend.name, expected]);

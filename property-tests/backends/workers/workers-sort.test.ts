@@ -51,7 +51,8 @@ describe.each([
     const counts = upload(backend, Uint32Array.of(count));
     const extent: CountRef = { buffer: counts, word: 0, minus: 0, limit: n };
     const bound = bind(backend, program.module, { xs: { words: keys, length: n } });
-    backend.sort({
+    backend.run({
+      kind: 'sort',
       extent: count === n ? n : extent,
       program: bound,
       beginBit,
@@ -110,9 +111,19 @@ describe.each([
     const xs = { xs: { words: keys, length: keys.length } };
     const out = backend.allocate(4000);
     const command = { extent: 4000, beginBit: 0, endBit: 32 };
-    backend.sort({ ...command, program: bind(backend, rows.module, xs), payload: { buffer: out, word: 0 } });
+    backend.run({
+      kind: 'sort',
+      ...command,
+      program: bind(backend, rows.module, xs),
+      payload: { buffer: out, word: 0 },
+    });
     expect(Array.from(await backend.read(out, 0, 4000))).toEqual(sorted.map((i) => 3 * i));
-    backend.sort({ ...command, program: bind(backend, keysOnly.module, xs), keys: { buffer: out, word: 0 } });
+    backend.run({
+      kind: 'sort',
+      ...command,
+      program: bind(backend, keysOnly.module, xs),
+      keys: { buffer: out, word: 0 },
+    });
     expect(Array.from(await backend.read(out, 0, 4000))).toEqual(sorted.map((i) => keys[i]));
   });
 });

@@ -104,7 +104,8 @@ describe('walk', () => {
     await expectSame(async (backend) => {
       const words = 11 * n + 100;
       const out = upload(backend, new Uint32Array(words).fill(99));
-      backend.walk({
+      backend.run({
+        kind: 'walk',
         extent: n,
         ...programs(backend, n),
         changing: 4,
@@ -132,7 +133,7 @@ describe('walk', () => {
       const extent: CountRef = { buffer: upload(backend, Uint32Array.of(0, count)), word: 1, minus, limit: n };
       const out = upload(backend, new Uint32Array(n));
       const stores = [{ buffer: out, offset: 0, capacity: n, value: 3 }];
-      backend.walk({ extent, ...programs(backend, n), changing: 4, stores });
+      backend.run({ kind: 'walk', extent, ...programs(backend, n), changing: 4, stores });
       return backend.read(out, 0, n);
     });
   });
@@ -153,7 +154,7 @@ describe('walk', () => {
       const out = upload(backend, new Uint32Array(n));
       const stores = [{ buffer: out, offset: 0, capacity: n, value: 2 }];
       const both = { start: bind(backend, long.module), step: bind(backend, count.module) };
-      backend.walk({ extent: n, ...both, changing: 2, stores });
+      backend.run({ kind: 'walk', extent: n, ...both, changing: 2, stores });
       return backend.read(out, 0, n);
     });
   });

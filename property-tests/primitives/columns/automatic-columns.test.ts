@@ -216,10 +216,12 @@ onEveryBackend(
         const chain: U32[] = [column];
         for (let i = 0; i < length; i++) chain.push(q.map(affine, { x: chain[i]! }));
         const sizes = chain.map(({ source }) => (source.kind === 'view' ? sizeOf(source.view.module) : 0));
-        const forEach = vi.spyOn(context.backend, 'forEach');
+        const run = vi.spyOn(context.backend, 'run');
         expect(await context.read(chain.at(-1)!)).toEqual(numbers.map((x) => affineTimes(x, length)));
-        const read = total(forEach.mock.calls.map(([, { module }]) => sizeOf(module)));
-        forEach.mockRestore();
+        const read = total(
+          run.mock.calls.map(([command]) => (command.kind === 'forEach' ? sizeOf(command.program.module) : 0)),
+        );
+        run.mockRestore();
         context.dispose(chain.at(-1));
         return { built: total(sizes), read };
       };
@@ -261,9 +263,11 @@ function lostAt(last: number): Backend {
   let launches = 0;
   return {
     ...inner,
-    forEach(extent, program, stores) {
-      if (++launches >= last) throw new DeviceLostError('device/lost', 'The device is gone.');
-      inner.forEach(extent, program, stores);
+    run(command) {
+      if (command.kind === 'forEach' && ++launches >= last) {
+        throw new DeviceLostError('device/lost', 'The device is gone.');
+      }
+      return inner.run(command);
     },
   };
 }

@@ -108,15 +108,13 @@ function countingWords(): { readonly backend: Backend; readonly moved: () => num
   };
   const backend: Backend = {
     ...inner,
-    forEach(extent, program, stores) {
-      countReads(extent, program);
-      words += (extent as number) * stores.length;
-      inner.forEach(extent, program, stores);
-    },
-    reduce(extent, program, monoid, into) {
-      countReads(extent, program);
-      words += monoid.types.length;
-      inner.reduce(extent, program, monoid, into);
+    run(command) {
+      if (command.kind === 'forEach' || command.kind === 'reduce') {
+        const { extent, program } = command;
+        countReads(extent, program);
+        words += command.kind === 'reduce' ? command.monoid.types.length : (extent as number) * command.stores.length;
+      }
+      return inner.run(command);
     },
   };
   return { backend, moved: () => words };

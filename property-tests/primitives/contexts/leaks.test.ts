@@ -108,7 +108,7 @@ onEveryBackend((opened) => {
 });
 
 describe.each(Object.entries(primitives))('%s', (_, primitive) => {
-  const calls = ['allocate', 'forEach', 'walk', 'reduce', 'scan', 'sort', 'histogram'] as const;
+  const calls = ['allocate', 'run'] as const;
 
   /**
    * Makes a context whose backend throws an error at one call. After `arm` is called, `last` calls succeed, and the

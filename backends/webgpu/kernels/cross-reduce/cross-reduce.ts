@@ -1,5 +1,5 @@
 import { type CrossReduceCommand, capacityOf, type VectorLeaf } from '../../../../primitives/contract/backend.ts';
-import { runsOf } from '../../../../primitives/cross-reduce-by-rows.ts';
+import { runsOf } from '../../../../primitives/derived/cross-reduce-by-rows.ts';
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
 import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';

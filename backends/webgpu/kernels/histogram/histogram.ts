@@ -51,7 +51,7 @@ interface Counting {
   readonly firstWord: number;
 }
 
-/** Runs a histogram command; see `Backend.histogram`. */
+/** Runs a histogram command; see `HistogramCommand`. */
 export function histogram(engine: Engine, command: HistogramCommand): void {
   if (command.histograms !== undefined || command.inner !== undefined) countKeyed(engine, command);
   else countRuns(engine, command);

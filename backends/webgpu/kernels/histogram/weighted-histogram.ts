@@ -1,5 +1,5 @@
 import { capacityOf, type WeightedHistogramCommand } from '../../../../primitives/contract/backend.ts';
-import { weightsOf } from '../../../../primitives/weighted-histogram-by-digits.ts';
+import { weightsOf } from '../../../../primitives/derived/weighted-histogram-by-digits.ts';
 import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, launch } from '../../launches/engine.ts';
 import { emitProgram, programKey } from '../../launches/link.ts';
@@ -55,7 +55,7 @@ export function bindsSums({ pool }: Engine, { into }: WeightedHistogramCommand):
 }
 
 /**
- * Adds up weights per bin; see `Backend.weightedHistogram`. A sum has a low and a high word. Low words are added
+ * Adds up weights per bin; see `WeightedHistogramCommand`. A sum has a low and a high word. Low words are added
  * atomically, first in workgroup memory if they fit there. If an addition overflows 32 bits, which is rare, the high
  * word is incremented directly in global memory.
  */

@@ -35,7 +35,7 @@ import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
 /** Number of storage buffers that the kernel of a tree level binds in addition to the program's storage buffers. */
 const TREE_BINDINGS = 1;
 
-/** Runs a reduce command; see `Backend.reduce`. */
+/** Runs a reduce command; see `ReduceCommand`. */
 export function reduce(engine: Engine, extent: Extent, program: Program, monoid: MonoidProgram, into: Cell): void {
   const inputs = separate(engine, extent, [program] as const, [into.buffer]);
   const anyOrder = engine.tuning.blockBy === 'workgroup' && combinesInAnyOrder(monoid);

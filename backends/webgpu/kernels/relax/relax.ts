@@ -30,7 +30,7 @@ import { emitLaneFunctions } from '../shared/subgroups.ts';
 import { cellsOf, foldedStates, type RelaxLayout } from './relax-layout.ts';
 
 /**
- * Runs a relax command; see `Backend.relax`. Each grid is processed by one workgroup, which keeps the states in
+ * Runs a relax command; see `RelaxCommand`. Each grid is processed by one workgroup, which keeps the states in
  * workgroup memory.
  */
 export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout): void {

@@ -6,7 +6,7 @@ import { gatherInWindows } from './gather.ts';
 import { scatterByParts } from './scatter.ts';
 import { storeEach } from './store-each.ts';
 
-/** Runs a `forEach` command; see `Backend.forEach`. */
+/** Runs a `forEach` command; see `ForEachCommand`. */
 export function forEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
   if (scatterByParts(engine, extent, program, stores)) return;
   try {

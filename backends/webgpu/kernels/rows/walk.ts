@@ -5,7 +5,7 @@ import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../../launches/par
 import { emitStores } from '../shared/stores.ts';
 import { runStoring } from '../shared/storing.ts';
 
-/** Runs a walk command, with one thread per index; see `Backend.walk`. */
+/** Runs a walk command, with one thread per index; see `WalkCommand`. */
 export function walk(engine: Engine, { extent, start, step, changing, stores }: WalkCommand): void {
   const { threads } = engine.tuning.forEach;
   const programs = new Map([

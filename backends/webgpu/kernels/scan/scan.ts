@@ -10,7 +10,7 @@ import { linkSink, placeSinks, splitScan } from './scan-sink.ts';
 import { createTreeScan, downsweep, spine, TREE_BINDINGS, upsweep } from './scan-tree.ts';
 
 /**
- * Runs a scan command; see `Backend.scan`. There are two ways:
+ * Runs a scan command; see `ScanCommand`. There are two ways:
  *
  * - By look-back, in one launch, in which a workgroup waits for the prefixes of the workgroups before it.
  * - Along the combination tree, in launches of three phases, in which no workgroup waits for another: the upsweep reduces

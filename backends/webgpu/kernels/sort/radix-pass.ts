@@ -182,6 +182,7 @@ function scanCounts(engine: Engine, counts: Memory, places: Memory): void {
   const length = counts.words;
   const column = { buffer: counts, storage: 'u32', offset: 0, length } as const;
   scan(engine, {
+    kind: 'scan',
     extent: length,
     program: { module: columnsModule(['u32']), arrays: new Map([['a0', column]]), uniforms: new Map() },
     monoid: plus,

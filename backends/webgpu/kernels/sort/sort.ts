@@ -11,7 +11,7 @@ import { radixPass } from './radix-pass.ts';
 import { type Columns, passesOf } from './radix-rows.ts';
 import { sortTile } from './tile-sort.ts';
 
-/** Runs a sort command by a radix sort, lowest digit first; see `Backend.sort`. */
+/** Runs a sort command by a radix sort, lowest digit first; see `SortCommand`. */
 export function sort(engine: Engine, command: SortCommand): void {
   const { beginBit, endBit, keys, payload } = command;
   const targets: Columns = { keys, payload };

@@ -1,5 +1,5 @@
 import { type CrossReduceCommand, capacityOf } from '../../../../primitives/contract/backend.ts';
-import { runsOf } from '../../../../primitives/cross-reduce-by-rows.ts';
+import { runsOf } from '../../../../primitives/derived/cross-reduce-by-rows.ts';
 import { entryOf } from '../../../../primitives/ir/ir.ts';
 import { combineGraph } from '../../../analyses/monoid-shapes.ts';
 import { Graph, straightLine } from '../../../analyses/straight-line.ts';

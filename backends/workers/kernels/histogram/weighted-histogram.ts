@@ -1,5 +1,5 @@
 import type { WeightedHistogramCommand } from '../../../../primitives/contract/backend.ts';
-import { weightsOf } from '../../../../primitives/weighted-histogram-by-digits.ts';
+import { weightsOf } from '../../../../primitives/derived/weighted-histogram-by-digits.ts';
 import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
 import {
   argumentWords,

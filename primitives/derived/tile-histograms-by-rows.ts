@@ -1,19 +1,20 @@
-import { assemble, type BoundArray, wordsAt } from './assembled-program.ts';
+import { assemble, type BoundArray, wordsAt } from '../assembled-program.ts';
 import {
   type Backend,
   capacityOf,
+  type DecodeTilesCommand,
   type DeviceBuffer,
   type HistogramCommand,
   type Program,
   type TileHistogramsCommand,
   type WalkCommand,
-} from './contract/backend.ts';
-import { decodeTilesOn } from './decode-tiles-by-walks.ts';
-import { Let } from './functors/control.ts';
-import { literal } from './functors/recorder.ts';
-import { select } from './functors/standard/choose.ts';
-import { type Bool, type U32, Value } from './functors/value.ts';
-import type { ScalarType } from './ir/ir.ts';
+} from '../contract/backend.ts';
+import { Let } from '../functors/control.ts';
+import { literal } from '../functors/recorder.ts';
+import { select } from '../functors/standard/choose.ts';
+import { type Bool, type U32, Value } from '../functors/value.ts';
+import type { ScalarType } from '../ir/ir.ts';
+import { decodeTilesByWalks } from './decode-tiles-by-walks.ts';
 
 /** A bin that no histogram has, and a word at which no tile begins. */
 const NONE = 0xffffffff;
@@ -27,22 +28,17 @@ const WORD = 32;
  */
 const FIELDS = 5;
 
-/** Runs a command: with the backend's own kernel if the backend has one for it, otherwise cell by cell of the rows. */
-export function tileHistogramsOn(backend: Backend, command: TileHistogramsCommand): void {
-  if (backend.tileHistograms?.(command) !== true) tileHistogramsByRows(backend, command);
-}
-
 /**
  * Decodes all tiles with parts, notes for each part its tile, and counts cells as rows of a histogram: a row for each
  * part and word of its mask. Allocates memory for the cells and the notes.
  */
-function tileHistogramsByRows(backend: Backend, command: TileHistogramsCommand): void {
+export function tileHistogramsByRows(backend: Backend, command: TileHistogramsCommand): void {
   const { extent, words, columns, rows, bits, parts, bins, histograms, into } = command;
   const tiles = capacityOf(extent);
   const counters = bins * histograms;
   if (tiles === 0 || parts === 0) {
     const stores = [{ buffer: into.buffer, offset: into.word, capacity: counters, value: 0 }];
-    backend.forEach(counters, zeros(), stores);
+    backend.run({ kind: 'forEach', extent: counters, program: zeros(), stores });
     return;
   }
   const taken: DeviceBuffer[] = [];
@@ -53,13 +49,21 @@ function tileHistogramsByRows(backend: Backend, command: TileHistogramsCommand):
   try {
     const cells = take((tiles * columns * rows * bits) / 32);
     const notes = take(FIELDS * parts);
-    decodeTilesOn(backend, {
+    const decode: DecodeTilesCommand = {
+      kind: 'decodeTiles',
       ...{ extent, tile: tilesWithParts(command), words, columns, rows, bits },
       into: { buffer: cells, word: 0 },
+    };
+    if (!backend.run(decode)) decodeTilesByWalks(backend, decode);
+    backend.run({
+      kind: 'forEach',
+      extent: FIELDS * parts,
+      program: zeros(),
+      stores: [{ buffer: notes, offset: 0, capacity: FIELDS * parts, value: 0 }],
     });
-    backend.forEach(FIELDS * parts, zeros(), [{ buffer: notes, offset: 0, capacity: FIELDS * parts, value: 0 }]);
-    backend.walk(noteParts(command, notes));
-    backend.histogram({
+    backend.run(noteParts(command, notes));
+    backend.run({
+      kind: 'histogram',
       extent: (parts * columns * rows) / WORD,
       ...countRows(command, cells, wordsAt(notes, FIELDS * parts)),
       ...{ bins, histograms, into },
@@ -106,7 +110,7 @@ function noteParts({ extent, tile, part, parts }: TileHistogramsCommand, notes: 
     ...{ buffer: notes, offset: field * parts, capacity: parts },
     ...{ index: 2, value: 3 + field },
   }));
-  return { extent, start, step, changing: 1, steps: parts, stores };
+  return { kind: 'walk', extent, start, step, changing: 1, steps: parts, stores };
 }
 
 /** The programs that count the cells of a word of a part's mask. */

@@ -1,41 +1,33 @@
-import { assemble, type BoundArray } from './assembled-program.ts';
+import { assemble, type BoundArray } from '../assembled-program.ts';
 import {
   type Backend,
   type CrossReduceCommand,
   capacityOf,
+  type ForEachCommand,
   type Length,
   type Program,
-  type Store,
-} from './contract/backend.ts';
-import { For, If, Let, Var } from './functors/control.ts';
-import { call, literal } from './functors/recorder.ts';
-import { type U32, Value } from './functors/value.ts';
-import { entryOf, type ScalarType } from './ir/ir.ts';
+} from '../contract/backend.ts';
+import { For, If, Let, Var } from '../functors/control.ts';
+import { call, literal } from '../functors/recorder.ts';
+import { type U32, Value } from '../functors/value.ts';
+import { entryOf, type ScalarType } from '../ir/ir.ts';
 
 type Values = Value<ScalarType>[];
 
-/** Runs a cross reduction: with the backend's own kernel if the backend has one for `command`, otherwise row by row. */
-export function crossReduceOn(backend: Backend, command: CrossReduceCommand): void {
-  if (backend.crossReduce?.(command) !== true) crossReduceByRows(backend, command);
+/** Runs a cross reduction as the command of {@link rowsOf}. */
+export function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
+  const rows = rowsOf(command);
+  if (capacityOf(rows.extent) > 0) backend.run(rows);
 }
 
 /**
- * Runs a cross reduction as a `forEach`. Each index stands for one row of the left table and one run (consecutive
- * rows) of the right table, and loops over the rows of the run.
+ * A cross reduction as a `forEach`. Each index stands for one row of the left table and one run (consecutive rows) of
+ * the right table, and loops over the rows of the run.
  */
-function crossReduceByRows(backend: Backend, command: CrossReduceCommand): void {
-  const { extent, program, stores } = rowsOf(command);
-  if (extent > 0) backend.forEach(extent, program, stores);
-}
-
-/** The arguments of the `forEach` of {@link crossReduceByRows}. */
-export function rowsOf(command: CrossReduceCommand): {
-  readonly extent: number;
-  readonly program: Program;
-  readonly stores: readonly Store[];
-} {
+export function rowsOf(command: CrossReduceCommand): ForEachCommand {
   const stores = command.results.map((result, value) => ({ ...result, value }));
-  return { extent: capacityOf(command.extent) * runsOf(command), program: runProgram(command), stores };
+  const extent = capacityOf(command.extent) * runsOf(command);
+  return { kind: 'forEach', extent, program: runProgram(command), stores };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { assemble, type Called, leafAt, wordsAt } from './assembled-program.ts';
+import { assemble, type Called, leafAt, wordsAt } from '../assembled-program.ts';
 import {
   type Backend,
   capacityOf,
@@ -8,30 +8,22 @@ import {
   type RelaxCommand,
   type StateLeaf,
   type Store,
-} from './contract/backend.ts';
-import { If, Let, Var } from './functors/control.ts';
-import { call, literal, record } from './functors/recorder.ts';
-import { select } from './functors/standard/choose.ts';
-import { type ArrayValue, type Bool, type U32, Value } from './functors/value.ts';
-import { oneOf, type ScalarType } from './ir/ir.ts';
-import { type Axis, stepAlong } from './stencil-axis.ts';
+} from '../contract/backend.ts';
+import { If, Let, Var } from '../functors/control.ts';
+import { call, literal, record } from '../functors/recorder.ts';
+import { select } from '../functors/standard/choose.ts';
+import { type ArrayValue, type Bool, type U32, Value } from '../functors/value.ts';
+import { oneOf, type ScalarType } from '../ir/ir.ts';
+import { type Axis, stepAlong } from '../stencil-axis.ts';
 
 type Values = Value<ScalarType>[];
 
 /**
- * Relaxes grids (updates their cells round after round). Uses the backend's own kernel if the backend has one for
- * grids of this size, otherwise three launches for every round.
+ * Relaxes grids of any size. Always issues three commands for each of the `maxRounds` rounds, because the host does not
+ * learn which round was the last. Allocates memory for a copy of the states, for the changes and their totals, and for
+ * the grid numbers.
  */
-export function relaxOn(backend: Backend, command: RelaxCommand): void {
-  if (backend.relax?.(command) !== true) relaxByRounds(backend, command);
-}
-
-/**
- * Has the same effect as `Backend.relax`, but uses other kernels and accepts grids of any size. Always issues three
- * launches for each of the `maxRounds` rounds, because the host does not learn which round was the last. Allocates
- * memory for a copy of the states, for the changes and their totals, and for the grid numbers.
- */
-function relaxByRounds(backend: Backend, command: RelaxCommand): void {
+export function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   const { cells, extent, state, change, maxRounds } = command;
   const [cellWords, gridWords] = [capacityOf(cells), capacityOf(extent)];
   if (cellWords === 0 || gridWords === 0) {
@@ -75,11 +67,12 @@ interface Rounds {
 
 function endAtOnce(backend: Backend, { extent, rounds }: RelaxCommand): void {
   if (capacityOf(extent) === 0) return;
-  backend.forEach(
+  backend.run({
+    kind: 'forEach',
     extent,
-    assemble('noRounds', ['u32'], {}, () => [u32Literal(0)]),
-    [{ ...rounds, value: 0 }],
-  );
+    program: assemble('noRounds', ['u32'], {}, () => [u32Literal(0)]),
+    stores: [{ ...rounds, value: 0 }],
+  });
 }
 
 /**
@@ -94,18 +87,28 @@ function numberCells(
 ): DeviceBuffer {
   const capacity = capacityOf(cells);
   const zero = assemble('noGrid', ['u32'], {}, () => [u32Literal(0)]);
-  backend.forEach(capacity, zero, [{ buffer: begins, offset: 0, capacity, value: 0 }]);
+  backend.run({
+    kind: 'forEach',
+    extent: capacity,
+    program: zero,
+    stores: [{ buffer: begins, offset: 0, capacity, value: 0 }],
+  });
   const begin = assemble('gridBegins', ['u32', 'u32', 'bool'], { programs: { grids } }, (g, { programs }) => {
     const [first, width, height] = programs.grids!([g]) as U32[];
     return [g.add(1), first!, width!.gt(0).and(height!.gt(0))];
   });
-  backend.forEach(extent, begin, [{ buffer: begins, offset: 0, capacity, value: 0, index: 1, guard: 2 }]);
+  backend.run({
+    kind: 'forEach',
+    extent,
+    program: begin,
+    stores: [{ buffer: begins, offset: 0, capacity, value: 0, index: 1, guard: 2 }],
+  });
   const element = assemble('gridHere', ['u32'], { arrays: { begins: wordsAt(begins, capacity) } }, (i, { arrays }) => [
     arrays.begins!.at(i),
   ]);
   const emit = assemble('gridSoFar', ['u32'], {}, (_i, { parameters }) => [parameters[1]!], ['u32', 'u32']);
   const stores = [{ buffer: grid, offset: 0, capacity, value: 0 }];
-  backend.scan({ extent: capacity, program: element, monoid: MAX_COUNT, emit, stores });
+  backend.run({ kind: 'scan', extent: capacity, program: element, monoid: MAX_COUNT, emit, stores });
   return grid;
 }
 
@@ -117,10 +120,15 @@ function begin(backend: Backend, { command, isDone }: Rounds): void {
     return [toU32(width!.eq(0).or(height!.eq(0))), u32Literal(0)];
   });
   const capacity = capacityOf(extent);
-  backend.forEach(extent, program, [
-    { buffer: isDone, offset: 0, capacity, value: 0 },
-    { ...rounds, value: 1 },
-  ]);
+  backend.run({
+    kind: 'forEach',
+    extent,
+    program,
+    stores: [
+      { buffer: isDone, offset: 0, capacity, value: 0 },
+      { ...rounds, value: 1 },
+    ],
+  });
 }
 
 /**
@@ -151,9 +159,14 @@ function roundOf(
     { buffer: isDone, offset: 0, capacity: gridCapacity, guard: 0, value: 2 },
   ];
   return (backend, round) => {
-    backend.forEach(cells, step, stepStores);
-    backend.scan({ extent: cells, ...fold, stores: foldStores });
-    backend.forEach(extent, { ...end, uniforms: new Map([...end.uniforms, ['round', round + 1]]) }, endStores);
+    backend.run({ kind: 'forEach', extent: cells, program: step, stores: stepStores });
+    backend.run({ kind: 'scan', extent: cells, ...fold, stores: foldStores });
+    backend.run({
+      kind: 'forEach',
+      extent,
+      program: { ...end, uniforms: new Map([...end.uniforms, ['round', round + 1]]) },
+      stores: endStores,
+    });
   };
 }
 
@@ -257,11 +270,12 @@ function copyStates(backend: Backend, { cells, state }: RelaxCommand, from: read
   const program = assemble('relaxed', types, { arrays }, (i, { arrays }) =>
     types.map((_, k) => arrays[`state${k}`]!.at(i)),
   );
-  backend.forEach(
-    cells,
+  backend.run({
+    kind: 'forEach',
+    extent: cells,
     program,
-    state.map(({ buffer, offset }, value) => ({ buffer, offset, capacity, value })),
-  );
+    stores: state.map(({ buffer, offset }, value) => ({ buffer, offset, capacity, value })),
+  });
 }
 
 interface GridHere {

@@ -1,4 +1,4 @@
-import { assemble, type BoundArray, wordsAt } from './assembled-program.ts';
+import { assemble, type BoundArray, wordsAt } from '../assembled-program.ts';
 import {
   type Backend,
   type Cell,
@@ -6,12 +6,12 @@ import {
   type DecodeTilesCommand,
   type DeviceBuffer,
   type Program,
-} from './contract/backend.ts';
-import { For, Let, Var } from './functors/control.ts';
-import { literal } from './functors/recorder.ts';
-import { select } from './functors/standard/choose.ts';
-import { type Bool, type U32, Value } from './functors/value.ts';
-import { bitsFrom } from './packed-bits.ts';
+} from '../contract/backend.ts';
+import { For, Let, Var } from '../functors/control.ts';
+import { literal } from '../functors/recorder.ts';
+import { select } from '../functors/standard/choose.ts';
+import { type Bool, type U32, Value } from '../functors/value.ts';
+import { bitsFrom } from '../packed-bits.ts';
 
 /** Number of residuals of a block, which all have the same number of bits. */
 const BLOCK = 32;
@@ -19,18 +19,13 @@ const BLOCK = 32;
 /** What stands for the start of the blocks of a tile that does not end within the words. */
 const OUTSIDE = 0xffffffff;
 
-/** Decodes tiles: with the backend's own kernel if the backend has one for `command`, otherwise walk by walk. */
-export function decodeTilesOn(backend: Backend, command: DecodeTilesCommand): void {
-  if (backend.decodeTiles?.(command) !== true) decodeTilesByWalks(backend, command);
-}
-
 /**
- * Has the same effect as `Backend.decodeTiles`, with four commands: for each tile, a loop that checks where it ends and
+ * Decodes tiles with four commands: for each tile, a loop that checks where it ends and
  * a walk over the widths of its blocks; for each column of a tile, a walk that adds up its residuals downwards; for each
  * row, a walk that adds up these sums to the right and stores the cells. Allocates memory for the starts of blocks and
  * for the sums.
  */
-function decodeTilesByWalks(backend: Backend, command: DecodeTilesCommand): void {
+export function decodeTilesByWalks(backend: Backend, command: DecodeTilesCommand): void {
   const { extent, columns, rows, bits, into } = command;
   const tiles = capacityOf(extent);
   if (tiles === 0) return;
@@ -44,11 +39,13 @@ function decodeTilesByWalks(backend: Backend, command: DecodeTilesCommand): void
   try {
     const starts = take(tiles * blocks);
     const sums = take(tiles * cells);
-    const walk = (steps: number, extent: number, walk: Walk, { buffer, word }: Cell, capacity: number): void =>
-      backend.walk({
+    const walk = (steps: number, extent: number, walk: Walk, { buffer, word }: Cell, capacity: number): void => {
+      backend.run({
+        kind: 'walk',
         ...{ extent, ...walk, steps, changing: 2 },
         stores: [{ buffer, offset: word, capacity, value: 3, index: 4 }],
       });
+    };
     walk(blocks, tiles, walkBlocks(command, blocks), { buffer: starts, word: 0 }, tiles * blocks);
     const down = walkDown(command, wordsAt(starts, tiles * blocks));
     walk(rows, tiles * columns, down, { buffer: sums, word: 0 }, tiles * cells);

@@ -1,21 +1,16 @@
-import { assemble, wordsAt } from './assembled-program.ts';
+import { assemble, wordsAt } from '../assembled-program.ts';
 import {
   type Backend,
   capacityOf,
   type DeviceBuffer,
   type Program,
   type WeightedHistogramCommand,
-} from './contract/backend.ts';
-import { For, Let, Var } from './functors/control.ts';
-import { literal } from './functors/recorder.ts';
-import { add64, shl64 } from './functors/standard/wide.ts';
-import { type U32, Value } from './functors/value.ts';
-import { entryOf } from './ir/ir.ts';
-
-/** Runs a weighted histogram with the backend's own kernel if it has one for this command, otherwise digit by digit. */
-export function weightedHistogramOn(backend: Backend, command: WeightedHistogramCommand): void {
-  if (backend.weightedHistogram?.(command) !== true) weightedHistogramByDigits(backend, command);
-}
+} from '../contract/backend.ts';
+import { For, Let, Var } from '../functors/control.ts';
+import { literal } from '../functors/recorder.ts';
+import { add64, shl64 } from '../functors/standard/wide.ts';
+import { type U32, Value } from '../functors/value.ts';
+import { entryOf } from '../ir/ir.ts';
 
 /**
  * How weights are split into digits. A digit has so few bits that the sum of one digit over all rows fits in 32 bits.
@@ -34,7 +29,7 @@ function digitsOf(rows: number): Digits {
  * Runs a weighted histogram with `forEach`. Every digit of every weight is added atomically; then the sums of the
  * digits are combined into 64-bit sums. Allocates memory for the sums of the digits.
  */
-function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramCommand): void {
+export function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramCommand): void {
   const { extent, program, bins, into } = command;
   const weights = weightsOf(command);
   const digits = digitsOf(capacityOf(extent));
@@ -42,7 +37,12 @@ function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramC
   const sums = backend.allocate(words);
   try {
     const zero = assemble('noWeight', ['u32'], {}, () => [u32Literal(0)]);
-    backend.forEach(words, zero, [{ buffer: sums, offset: 0, capacity: words, value: 0 }]);
+    backend.run({
+      kind: 'forEach',
+      extent: words,
+      program: zero,
+      stores: [{ buffer: sums, offset: 0, capacity: words, value: 0 }],
+    });
     for (let digit = 0; digit < digits.count; digit++) {
       const stores = Array.from({ length: weights }, (_, weight) => ({
         buffer: sums,
@@ -52,7 +52,12 @@ function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramC
         value: 1 + weight,
         combine: 'add' as const,
       }));
-      backend.forEach(extent, digitProgram(program, digit * digits.width, digits.width), stores);
+      backend.run({
+        kind: 'forEach',
+        extent,
+        program: digitProgram(program, digit * digits.width, digits.width),
+        stores,
+      });
     }
     const half = weights * bins;
     const stores = [0, 1].map((value) => ({
@@ -62,7 +67,7 @@ function weightedHistogramByDigits(backend: Backend, command: WeightedHistogramC
       value,
       index: 2 + value,
     }));
-    backend.forEach(half, sumProgram(sums, words, bins, digits), stores);
+    backend.run({ kind: 'forEach', extent: half, program: sumProgram(sums, words, bins, digits), stores });
   } finally {
     backend.release(sums);
   }

@@ -1,0 +1,91 @@
+import {
+  type CommandOf,
+  capacityOf,
+  type KernelCommand,
+  type KernelKind,
+  type Program,
+} from '../../../primitives/contract/backend.ts';
+import { rowsOf, runsOf } from '../../../primitives/derived/cross-reduce-by-rows.ts';
+import type { Engine } from '../launches/engine.ts';
+import { type CrossLayout, crossReduce, layoutPairs } from './cross-reduce/cross-reduce.ts';
+import { crossTiles, takesTiles } from './cross-reduce/cross-tiles.ts';
+import { histogram } from './histogram/histogram.ts';
+import { bindsSums, weightedHistogram } from './histogram/weighted-histogram.ts';
+import { reduce } from './reduce/reduce.ts';
+import { relax } from './relax/relax.ts';
+import { layoutGrids, type RelaxLayout } from './relax/relax-layout.ts';
+import { forEach } from './rows/for-each.ts';
+import { walk } from './rows/walk.ts';
+import { scan } from './scan/scan.ts';
+import { sort } from './sort/sort.ts';
+import { decodeTiles, takesDecoding } from './tiles/decode-tiles.ts';
+import { takesTileHistograms, tileHistograms } from './tiles/tile-histograms.ts';
+
+/** How the commands of a kernel are launched. */
+interface Kernel<C extends KernelCommand, L> {
+  /** The program by which profiles name a command. */
+  named(command: C): Program;
+  /** What a launch needs to know first; undefined if the kernel cannot run the command. Absent: it runs all commands. */
+  layout?(engine: Engine, command: C): L | undefined;
+  launch(engine: Engine, command: C, layout: L): void;
+}
+
+/** The layout of a kernel that takes a command or does not. */
+type Takes = true | undefined;
+
+interface Layouts {
+  readonly relax: RelaxLayout;
+  readonly crossReduce: 'tiles' | 'rows' | CrossLayout;
+}
+
+type LayoutOf<K extends KernelKind> = K extends keyof Layouts ? Layouts[K] : true;
+
+/** The kernels, which commands and tapes launch alike. */
+const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> } = {
+  forEach: {
+    named: ({ program }) => program,
+    launch: (engine, { extent, program, stores }) => forEach(engine, extent, program, stores),
+  },
+  walk: { named: ({ step }) => step, launch: walk },
+  reduce: {
+    named: ({ program }) => program,
+    launch: (engine, { extent, program, monoid, into }) => reduce(engine, extent, program, monoid, into),
+  },
+  scan: { named: ({ program }) => program, launch: scan },
+  sort: { named: ({ program }) => program, launch: sort },
+  histogram: { named: ({ program }) => program, launch: histogram },
+  weightedHistogram: {
+    named: ({ program }) => program,
+    layout: (engine, command): Takes => bindsSums(engine, command) || undefined,
+    launch: weightedHistogram,
+  },
+  relax: { named: ({ step }) => step, layout: layoutGrids, launch: relax },
+  crossReduce: {
+    named: ({ step }) => step,
+    layout: (engine, command) => (takesTiles(engine, command) ? 'tiles' : (layoutPairs(engine, command) ?? 'rows')),
+    launch(engine, command, layout) {
+      if (capacityOf(command.extent) === 0 || runsOf(command) === 0) return;
+      if (layout === 'tiles') crossTiles(engine, command);
+      else if (layout !== 'rows') crossReduce(engine, command, layout);
+      else {
+        const { extent, program, stores } = rowsOf(command);
+        forEach(engine, extent, program, stores);
+      }
+    },
+  },
+  decodeTiles: {
+    named: ({ tile }) => tile,
+    layout: (engine, command): Takes => takesDecoding(engine, command) || undefined,
+    launch: decodeTiles,
+  },
+  tileHistograms: {
+    named: ({ bin }) => bin,
+    layout: (engine, command): Takes => takesTileHistograms(engine, command) || undefined,
+    launch: tileHistograms,
+  },
+};
+
+/** The kernel of a command. A layout that it returns is for commands of the same kernel. */
+export function kernelOf({ kind }: KernelCommand): Kernel<KernelCommand, unknown> {
+  return KERNELS[kind] as Kernel<KernelCommand, unknown>;
+}
