@@ -1,6 +1,5 @@
 import type { TextColumn } from '../algorithms/text-column.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { requireOptions } from '../primitives/options.ts';
+import { requireArguments, requireOptions } from '../primitives/arguments.ts';
 import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 

@@ -1,12 +1,11 @@
 import { type BigIntStats, close, fstat, open, read } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { requireOneOf, wrongArgument } from '../primitives/arguments.ts';
+import { requireOneOf, requireOptions, wrongArgument } from '../primitives/arguments.ts';
 import type { Storage } from '../primitives/contract/backend.ts';
 import { FormatError } from '../primitives/errors.ts';
 import type { ElementReader } from '../primitives/index.ts';
 import { anything, aWhole, type FieldKinds, optional } from '../primitives/kinds.ts';
-import { requireOptions } from '../primitives/options.ts';
 import { STORAGE_BYTES } from '../primitives/uploads.ts';
 import { fileError } from './file-error.ts';
 

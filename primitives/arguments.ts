@@ -3,7 +3,7 @@ import { type FunctorDescription, isFunctor } from './functors/functor.ts';
 import { flawOfShape, isScalarType, type Shape } from './functors/shapes.ts';
 import { describeGiven, isPromise, isRecord } from './given.ts';
 import type { Module, ScalarType } from './ir/ir.ts';
-import type { FieldKinds, Flaw, Homes, Kind } from './kinds.ts';
+import { type FieldKinds, type Flaw, flawOfOptions, type Homes, type Kind } from './kinds.ts';
 
 /** The error for an invalid argument. If the argument is a promise, the error says so and has the code for promises. */
 export function wrongArgument(
@@ -128,4 +128,45 @@ export function requireModule(call: string, argument: string, given: Module): vo
   const isModule = Array.isArray(functions) && functions.length > 0 && arrays instanceof Map && uniforms instanceof Map;
   if (isModule) return;
   throw wrongArgument(call, argument, given, 'the module of a functor', { remedy: 'Give functor.module.' });
+}
+
+/**
+ * Requires that all given options are known and have values of the right kind. Unknown options are an error, because a
+ * misspelt option would otherwise be ignored silently. Every option may be omitted.
+ */
+export function requireOptions<O extends object>(
+  call: string,
+  kinds: FieldKinds<O>,
+  given: O | undefined,
+  unknownCode?: string,
+  argument = 'options',
+): void {
+  const flaw = given === undefined ? undefined : flawOfOptions(kinds, given, argument, new Map(), unknownCode);
+  if (flaw !== undefined) throw flawError(call, flaw);
+}
+
+/**
+ * Requires a JavaScript number or boolean that a scalar type can represent; otherwise throws an error with the given
+ * code and sentence.
+ */
+export function requireValue(
+  type: ScalarType,
+  given: unknown,
+  code: string,
+  sentence: string,
+  remedy?: string,
+): number | boolean {
+  if (isValueOf(type, given)) return given;
+  throw new ArgumentError(code, sentence, {
+    expected: type === 'bool' ? 'a boolean' : type === 'f32' ? 'a number' : 'a whole number of 32 bits',
+    got: describeGiven(given),
+    remedy: isPromise(given) ? 'An await is missing: await the value before you pass it.' : remedy,
+  });
+}
+
+/** Whether a scalar type can represent a JavaScript value. */
+export function isValueOf(type: ScalarType, given: unknown): given is number | boolean {
+  if (type === 'bool') return typeof given === 'boolean';
+  if (typeof given !== 'number') return false;
+  return type === 'f32' || (Number.isInteger(given) && given >= -(2 ** 31) && given < 2 ** 32);
 }

@@ -10,11 +10,10 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 
 type Length = number | DeviceLength;

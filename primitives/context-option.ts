@@ -1,9 +1,9 @@
-import { wrongArgument } from './arguments.ts';
+import { requireOptions, wrongArgument } from './arguments.ts';
 import type { Column, ColumnOwner } from './columns/column.ts';
-import { requireContext, runIn } from './columns/current-context.ts';
+import { contextOf, currentContext, runIn } from './columns/current-context.ts';
 import { Context } from './context.ts';
+import { ArgumentError } from './errors.ts';
 import { anything, type FieldKinds } from './kinds.ts';
-import { requireOptions } from './options.ts';
 
 /** An option of primitives: the context in which the result is stored. */
 export interface ContextOption {
@@ -39,4 +39,31 @@ export function inNamedContext<R>(primitive: string, options: ContextOption | un
  */
 export function inContextOf<R>(primitive: string, columns: readonly Column[], run: () => R): R {
   return runIn(requireContext(columns, primitive), true, run);
+}
+
+/**
+ * The context in which a primitive stores its result: the context of its columns; if the columns belong to no
+ * context, the context that the caller named; if the caller named none, the context of the current scope.
+ */
+export function requireContext(columns: readonly Column[], primitive: string): ColumnOwner {
+  const context = contextOf(columns, primitive);
+  const current = currentContext();
+  // While a pipeline is prepared for a context, commands on columns of that context are recorded as part of the
+  // pipeline.
+  if (current !== undefined && (context === undefined || current.context.recording?.outer === context)) {
+    return current.context;
+  }
+  const isOther = context !== undefined && current?.isNamed && current.context !== context;
+  if (isOther && current.context !== context.recording?.outer) throw otherContext(primitive);
+  if (context !== undefined) return context;
+  throw new ArgumentError('column/no-context', `${primitive} was given only views without a context.`, {
+    remedy: 'Call it in context.scope(…), or pass the option { context }.',
+  });
+}
+
+function otherContext(primitive: string): ArgumentError {
+  const sentence = `The columns given to ${primitive} live in another context than its option.`;
+  return new ArgumentError('column/contexts', sentence, {
+    remedy: 'Omit the option, or move the columns with context.adopt(column).',
+  });
 }

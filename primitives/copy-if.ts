@@ -9,11 +9,11 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
-import { contextOf, requireContext } from './columns/current-context.ts';
+import { contextOf } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { capacityOf, type Store } from './contract/backend.ts';
 import { type bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';

@@ -1,4 +1,4 @@
-import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireOptions, requireRecord, requireValue, wrongArgument } from './arguments.ts';
 import {
   Column,
   type ColumnOwner,
@@ -9,12 +9,11 @@ import {
   shapeOf,
   type Table,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { divideLength } from './columns/length.ts';
-import { requireValue } from './columns/plain-value.ts';
 import { alive, destination, extentOf, type Fusion, fuse, programOf, storedArray } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { storedWords } from './columns/words.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import type { CrossReduceCommand, Program, VectorLeaf } from './contract/backend.ts';
 import { runsOf } from './derived/cross-reduce-by-rows.ts';
 import { ArgumentError } from './errors.ts';
@@ -28,9 +27,7 @@ import type { ScalarType } from './ir/ir.ts';
 import { anything, aWhole, type FieldKinds, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { type Monoid, monoidProgram } from './monoid.ts';
-import { requireOptions } from './options.ts';
-import type { CaptureArguments } from './ranked-rows.ts';
-import { storedWords } from './stored-words.ts';
+import type { CaptureArguments } from './row-fields.ts';
 
 /**
  * Vectors of `dimensions` elements each, stored one after another: element d of vector i is at `i · dimensions + d`.

@@ -1,4 +1,4 @@
-import { wrongArgument } from './arguments.ts';
+import { requireOptions, wrongArgument } from './arguments.ts';
 import type { Column, DeviceLength, Table } from './columns/column.ts';
 import { arrayOver, decodedArray, elementsPerWord, requireMemory } from './columns/host-array.ts';
 import { alive } from './columns/program.ts';
@@ -7,7 +7,6 @@ import { ArgumentError } from './errors.ts';
 import { isRecord, withArticle } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { anything, type FieldKinds } from './kinds.ts';
-import { requireOptions } from './options.ts';
 
 /** A typed array into which the elements of a column can be read. */
 export type IntoArray = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;

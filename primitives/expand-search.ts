@@ -1,15 +1,40 @@
-import { type Column, columnsOf, viewColumn } from './columns/column.ts';
+import { type Column, type ColumnOwner, columnsOf, type DeviceLength, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { capacityOf } from './contract/backend.ts';
-import type { Expansion, Spread } from './expansion.ts';
+
 import { If, Var, WhileAtMost } from './functors/control.ts';
-import { u32 } from './functors/functor.ts';
+import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { leafTypes, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { bindCaptures } from './map.ts';
-import { applyToRank } from './ranked-rows.ts';
+import { applyToRank, type CaptureArguments, type Fields } from './row-fields.ts';
 import { partitionPoint } from './search.ts';
+
+/**
+ * A functor for `expand`. Its parameters are any fields of a row (or the column itself, if the rows are a single
+ * column) and `rank`, the number of the output row among all output rows of its source row.
+ */
+export type ExpandFunctor<R extends Shape> = FunctorDescription & { readonly result: R };
+
+/**
+ * The arguments of an expansion (see `expand`): the fields that the functor uses, and the number of output rows
+ * of every row.
+ */
+export interface Expansion<R extends Shape> {
+  readonly context: ColumnOwner;
+  readonly fields: Fields;
+  readonly length: Column['length'];
+  readonly counts: Column<'u32'>;
+  readonly functor: ExpandFunctor<R>;
+  readonly captures: CaptureArguments;
+}
+
+/** For every row, the index of its first output row (`offsets`), and the total number of output rows (`length`). */
+export interface Spread {
+  readonly offsets: Column<'u32'>;
+  readonly length: number | DeviceLength;
+}
 
 /**
  * Number of output rows between two cuts; a power of two. A cut is an output row whose source row is searched for

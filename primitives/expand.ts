@@ -1,4 +1,4 @@
-import { requireFunctor } from './arguments.ts';
+import { requireFunctor, requireOptions } from './arguments.ts';
 import {
   type Column,
   type ColumnsOf,
@@ -9,21 +9,18 @@ import {
   requireType,
   type Table,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
-import { expandBySearch } from './expand-search.ts';
-import type { ExpandFunctor, Expansion, Spread } from './expansion.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ExpandFunctor, type Expansion, expandBySearch, type Spread } from './expand-search.ts';
 import { u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { bindCaptures } from './map.ts';
 import { maximum } from './monoid.ts';
-import { requireOptions } from './options.ts';
 import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './placed-rows.ts';
-import { applyToRank, type CaptureArguments, fieldsBesideRank } from './ranked-rows.ts';
+import { applyToRank, type CaptureArguments, fieldsBesideRank } from './row-fields.ts';
 import { fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 

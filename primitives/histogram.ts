@@ -1,9 +1,8 @@
-import { requireNumber, wrongArgument } from './arguments.ts';
+import { requireNumber, requireOptions, wrongArgument } from './arguments.ts';
 import { type Column, type ColumnOwner, NUMBERS, requireType, viewColumn } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, inContextOf, inNamedContext } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf, inNamedContext, requireContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { fn, u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
@@ -13,7 +12,6 @@ import { describeGiven } from './given.ts';
 import { bitsOfF32, f32OfBits } from './ir/semantics.ts';
 import { anything } from './kinds.ts';
 import { map } from './map.ts';
-import { requireOptions } from './options.ts';
 import { upperBound } from './search.ts';
 
 const signBit = 0x80000000;

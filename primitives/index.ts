@@ -29,7 +29,7 @@ export { type CellFormat, type DecodeTilesOptions, decodeTiles, type EncodedTile
 export type { IntoArray, IntoArrayOf, IntoTable, ReadOptions } from './downloads.ts';
 export * from './errors.ts';
 export * from './expand.ts';
-export type { ExpandFunctor } from './expansion.ts';
+export type { ExpandFunctor } from './expand-search.ts';
 export * from './explain.ts';
 export * from './extremum.ts';
 export * from './functors/index.ts';

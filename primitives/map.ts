@@ -1,4 +1,4 @@
-import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireRecord, requireValue, wrongArgument } from './arguments.ts';
 import {
   Column,
   type ColumnOwner,
@@ -9,7 +9,6 @@ import {
   viewColumns,
 } from './columns/column.ts';
 import { contextOf, currentContext } from './columns/current-context.ts';
-import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader, type UniformValue } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { SymbolicUniform } from './columns/symbolic.ts';

@@ -1,4 +1,4 @@
-import { requireRecord } from './arguments.ts';
+import { requireOptions, requireRecord } from './arguments.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -11,19 +11,17 @@ import {
   viewColumn,
   withColumns,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import { capacityOf } from './contract/backend.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { aFlag, anything } from './kinds.ts';
-import { requireOptions } from './options.ts';
 import { below, orderedWords, partitionPoint } from './search.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 

@@ -1,5 +1,12 @@
-import { requireFunction, requireRecord, requireScalar, requireShape, wrongArgument } from './arguments.ts';
-import { isValueOf } from './columns/plain-value.ts';
+import {
+  isValueOf,
+  requireFunction,
+  requireOptions,
+  requireRecord,
+  requireScalar,
+  requireShape,
+  wrongArgument,
+} from './arguments.ts';
 import type { MonoidProgram } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
 import { bool, type Functor, type FunctorDescription, fn, isFunctor, u32, u64 } from './functors/functor.ts';
@@ -20,7 +27,6 @@ import { describeGiven, isRecord } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { memoized } from './ir/memo.ts';
 import { aFlag, anything, aText, type FieldKinds } from './kinds.ts';
-import { requireOptions } from './options.ts';
 
 /** Those properties of a monoid whose types do not depend on the shape of the monoid. */
 export interface AnyMonoid {

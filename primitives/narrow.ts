@@ -1,8 +1,7 @@
 import { requireArguments } from './arguments.ts';
 import { Column, requireType } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination, fuse, programOf } from './columns/program.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { u32 } from './functors/functor.ts';
 import type { U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';

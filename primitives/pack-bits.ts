@@ -1,8 +1,7 @@
 import { wrongArgument } from './arguments.ts';
 import { type Column, requireType } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { u32 } from './functors/functor.ts';
 import { ctz, popcount } from './functors/standard/bits.ts';
 import type { Bool, U32 } from './functors/value.ts';

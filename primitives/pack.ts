@@ -1,7 +1,6 @@
 import { requireArguments } from './arguments.ts';
 import { type Column, requireType } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { expand } from './expand.ts';
 import { For, Let, Var } from './functors/control.ts';
 import { array, fn, u32 } from './functors/functor.ts';

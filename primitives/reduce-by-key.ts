@@ -1,9 +1,7 @@
-import { combinedByRun } from './by-run.ts';
 import { type Column, type ColumnsOf, columnsOf, commonLength, type Table, withColumns } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, inContextOf } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf, requireContext } from './context-option.ts';
 import { capacityOf } from './contract/backend.ts';
 import { copyIf } from './copy-if.ts';
 import { u32 } from './functors/functor.ts';
@@ -11,7 +9,7 @@ import { assemble, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { type Monoid, monoidProgram, plus } from './monoid.ts';
 import { operandsOf } from './reduce.ts';
-import { endsRun, headsOf, startsRun } from './runs.ts';
+import { combinedByRun, endsRun, headsOf, startsRun } from './runs.ts';
 import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 

@@ -1,7 +1,6 @@
 import { type Column, type ColumnsOf, cellColumn, columnsAs, commonLength, type Table } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { alive, extentOf, fuse, programOf } from './columns/program.ts';
-import { type ContextOption, inContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { ArgumentError } from './errors.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';

@@ -1,4 +1,4 @@
-import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireOptions, requireRecord, wrongArgument } from './arguments.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -9,12 +9,11 @@ import {
   type Memory,
   requireType,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { divideLength } from './columns/length.ts';
 import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import type { Boundary, MonoidProgram, Program } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
 import {
@@ -34,7 +33,6 @@ import type { ScalarType } from './ir/ir.ts';
 import { anything, aWhole, type FieldKinds } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows } from './map.ts';
 import { type Monoid, monoid, monoidProgram } from './monoid.ts';
-import { requireOptions } from './options.ts';
 import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 import { outsideOf, type StencilArguments } from './stencil.ts';

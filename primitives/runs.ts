@@ -2,8 +2,13 @@ import { type Column, columnsOf, commonLength, type Table, viewColumn } from './
 import { contextOf } from './columns/current-context.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
+import { u32 } from './functors/functor.ts';
+import type { Shape } from './functors/shapes.ts';
+import { select, type ValueTree } from './functors/standard/choose.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
+import { memoized } from './ir/memo.ts';
+import { type AnyMonoid, type Monoid, monoid } from './monoid.ts';
 
 /**
  * Marks where runs of equal keys start: true for row 0 and for every row whose key differs from that of the previous
@@ -47,3 +52,23 @@ export function endsRun(keys: readonly Column[], length: Column['length'], index
 function differ(left: readonly Value<ScalarType>[], right: readonly Value<ScalarType>[]): Bool {
   return left.map((value, leaf) => value.ne(right[leaf]!)).reduce((some, one) => some.or(one));
 }
+
+/**
+ * Returns a monoid over pairs: the number of runs (groups of consecutive rows) that have started, and the value of the
+ * latest run. If a run starts in the right operand, the result has the value of the right operand; otherwise `inner`
+ * combines the values of both operands.
+ */
+export const combinedByRun: (inner: Monoid<Shape>) => AnyMonoid = memoized((inner) => {
+  type Operand = { readonly runs: U32; readonly value: ValueTree };
+  const combine = inner.combine as never as (operands: { readonly a: ValueTree; readonly b: ValueTree }) => ValueTree;
+  return monoid({
+    of: { runs: u32, value: inner.shape } as Shape,
+    identity: { runs: 0, value: inner.identity } as never,
+    combine: (({ a, b }: { readonly a: Operand; readonly b: Operand }) => ({
+      runs: a.runs.add(b.runs),
+      value: select(combine({ a: a.value, b: b.value }), b.value, b.runs.ne(0)),
+    })) as never,
+    exact: inner.exact,
+    name: 'byRun',
+  });
+});

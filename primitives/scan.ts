@@ -1,4 +1,4 @@
-import { combinedByRun } from './by-run.ts';
+import { requireOptions } from './arguments.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -9,10 +9,9 @@ import {
   requireType,
   type Table,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
-import { type ContextOption, inContext, inNamedContext } from './context-option.ts';
+import { type ContextOption, inContext, inNamedContext, requireContext } from './context-option.ts';
 import type { ScanForm, Store } from './contract/backend.ts';
 import { u32 } from './functors/functor.ts';
 import { literal } from './functors/recorder.ts';
@@ -22,8 +21,8 @@ import { type Bool, type U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { anything, aWord, type FieldKinds } from './kinds.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
-import { requireOptions } from './options.ts';
 import { operandsOf } from './reduce.ts';
+import { combinedByRun } from './runs.ts';
 
 type Values = readonly Value<ScalarType>[];
 

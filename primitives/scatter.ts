@@ -1,4 +1,4 @@
-import { wrongArgument } from './arguments.ts';
+import { requireOptions, wrongArgument } from './arguments.ts';
 import {
   type Column,
   columnsAs,
@@ -11,17 +11,15 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, type Fusion, fuse, programOf } from './columns/program.ts';
 import { memoriesUnder } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import type { AtomicCombination } from './contract/backend.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { gather } from './gather.ts';
 import { anything } from './kinds.ts';
-import { requireOptions } from './options.ts';
 import { constant, sequence } from './sequence.ts';
 
 /** Options of {@link scatter} and {@link scatterIf}. */

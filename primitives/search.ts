@@ -1,3 +1,4 @@
+import { requireOptions } from './arguments.ts';
 import { type Column, commonLength, viewColumn } from './columns/column.ts';
 import { contextOf } from './columns/current-context.ts';
 import { fuse, type Loader } from './columns/program.ts';
@@ -7,7 +8,6 @@ import { If, Let, Var, WhileAtMost } from './functors/control.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { aFlag } from './kinds.ts';
-import { requireOptions } from './options.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface SearchOptions {

@@ -1,4 +1,4 @@
-import { requireArray, wrongArgument } from './arguments.ts';
+import { requireArray, requireOptions, wrongArgument } from './arguments.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -10,11 +10,10 @@ import {
   type Table,
   viewColumn,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { fuse } from './columns/program.ts';
 import { keysOfSortable } from './columns/words.ts';
 import { Context } from './context.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import { array, fn, u32, uniform } from './functors/functor.ts';
 import { leafPaths, leafTypes } from './functors/shapes.ts';
 import { mulhi } from './functors/standard/bits.ts';
@@ -25,9 +24,7 @@ import { histogram } from './histogram.ts';
 import { aFlag, anything, type FieldKinds } from './kinds.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
-import { requireOptions } from './options.ts';
-import { capacityFor } from './prepared/capacity-for.ts';
-import { input, type PackedStorage } from './prepared/inputs.ts';
+import { capacityFor, input, type PackedStorage } from './prepared/inputs.ts';
 import { fusedScan, inclusiveScan } from './scan.ts';
 import { scatterReduce } from './scatter.ts';
 import { orderedWords, upperBound } from './search.ts';

@@ -1,4 +1,4 @@
-import { requireFunctor, requireShape, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireShape, requireValue, wrongArgument } from './arguments.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -8,7 +8,6 @@ import {
   viewColumn,
   viewColumns,
 } from './columns/column.ts';
-import { requireValue } from './columns/plain-value.ts';
 import { fuse } from './columns/program.ts';
 import { Context } from './context.ts';
 import { ArgumentError } from './errors.ts';

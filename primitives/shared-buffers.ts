@@ -1,5 +1,5 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { requireOneOf, wrongArgument } from './arguments.ts';
+import { requireOneOf, requireOptions, wrongArgument } from './arguments.ts';
 import { Column, cellColumn, type DeviceLength, Memory, viewColumn } from './columns/column.ts';
 import { extentOf, fuse, programOf } from './columns/program.ts';
 import type { Backend, DeviceBuffer, SharedDevice, Storage } from './contract/backend.ts';
@@ -11,7 +11,6 @@ import { type U32, Value } from './functors/value.ts';
 import { isRecord } from './given.ts';
 import { aFiniteNumber, anything, type FieldKinds } from './kinds.ts';
 import type { ContextMemory } from './memory-scopes.ts';
-import { requireOptions } from './options.ts';
 import { storeColumns } from './stores.ts';
 import { STORAGE_BYTES } from './uploads.ts';
 

@@ -1,4 +1,4 @@
-import { promiseGiven, wrongArgument } from './arguments.ts';
+import { promiseGiven, requireOptions, wrongArgument } from './arguments.ts';
 import {
   Column,
   type ColumnOwner,
@@ -9,16 +9,14 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import type { Cell } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
 import { gather } from './gather.ts';
 import { describeGiven, isPromise, isRecord, shortened } from './given.ts';
 import { aFlag, anything, type FieldKinds, someRecord } from './kinds.ts';
-import { requireOptions } from './options.ts';
 import { sequence } from './sequence.ts';
 
 /**

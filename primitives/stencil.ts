@@ -1,6 +1,5 @@
-import { requireFunctor, requireRecord, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireOptions, requireRecord, requireValue, wrongArgument } from './arguments.ts';
 import { type Column, type ColumnsOf, commonLength, viewColumns } from './columns/column.ts';
-import { requireValue } from './columns/plain-value.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import type { Boundary } from './contract/backend.ts';
 import { ArgumentError } from './errors.ts';
@@ -13,7 +12,6 @@ import { isRecord } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { anything, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows, type ColumnArgument, homeOf } from './map.ts';
-import { requireOptions } from './options.ts';
 import { type Axis, type AxisStep, requireBoundary, stepAlong } from './stencil-axis.ts';
 
 /**

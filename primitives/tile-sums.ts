@@ -1,7 +1,6 @@
 import { requireArguments, wrongArgument } from './arguments.ts';
 import { type Column, requireType } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import { bool, fn, i32, u32, uniform } from './functors/functor.ts';
 import { gather } from './gather.ts';
 import { anything, aWhole, optional, someOptions } from './kinds.ts';

@@ -1,4 +1,4 @@
-import { requireFunctor } from './arguments.ts';
+import { requireFunctor, requireOptions } from './arguments.ts';
 import {
   Column,
   type ColumnOwner,
@@ -9,11 +9,10 @@ import {
   requireType,
   type Table,
 } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import { type AtomicCombination, capacityOf, type Store } from './contract/backend.ts';
 import { bool, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
@@ -21,10 +20,8 @@ import type { Bool, U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
-import { requireOptions } from './options.ts';
 import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './placed-rows.ts';
-import type { CaptureArguments } from './ranked-rows.ts';
-import { argumentsOf, type Fields, fieldsTaken, leavesOf } from './row-fields.ts';
+import { argumentsOf, type CaptureArguments, type Fields, fieldsTaken, leavesOf } from './row-fields.ts';
 import { requireCombination, requireUnread } from './scatter.ts';
 import { requireWalk, type WalkStart, type WalkState, type WalkStep } from './walk-functors.ts';
 

@@ -1,11 +1,9 @@
-import { requireRecord } from './arguments.ts';
+import { requireOptions, requireRecord } from './arguments.ts';
 import { type Column, commonLength, requireLength, requireType } from './columns/column.ts';
-import { requireContext } from './columns/current-context.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
-import { type ContextOption, inNamedContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import { requirePositive } from './histogram.ts';
 import { anything } from './kinds.ts';
-import { requireOptions } from './options.ts';
 import { slice } from './slice.ts';
 
 /** Weights of the rows: a u32 column for each name. */

@@ -1,5 +1,5 @@
 import { aColumn } from '../../primitives/argument-kinds.ts';
-import { requireContext } from '../../primitives/columns/current-context.ts';
+import { requireContext } from '../../primitives/context-option.ts';
 import { ArgumentError, type Column, type ColumnOwner } from '../../primitives/index.ts';
 import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 

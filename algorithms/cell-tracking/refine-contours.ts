@@ -1,7 +1,7 @@
 import { aColumn } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
 import { commonLength } from '../../primitives/columns/column.ts';
-import { requireContext } from '../../primitives/columns/current-context.ts';
+import { requireContext } from '../../primitives/context-option.ts';
 import type { Column } from '../../primitives/index.ts';
 import { aRecord, aWhole, type FieldKinds, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { type Contours, climbContours } from './contour.ts';

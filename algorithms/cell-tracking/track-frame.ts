@@ -1,7 +1,7 @@
 import { aColumn } from '../../primitives/argument-kinds.ts';
 import { requireArguments } from '../../primitives/arguments.ts';
 import { commonLength } from '../../primitives/columns/column.ts';
-import { requireContext } from '../../primitives/columns/current-context.ts';
+import { requireContext } from '../../primitives/context-option.ts';
 import {
   ArgumentError,
   array,

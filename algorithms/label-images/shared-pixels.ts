@@ -18,7 +18,7 @@ import {
   upperBound,
 } from '../../primitives/index.ts';
 import { anArrayOf, aRecord, atLeast, optional, someOptions } from '../../primitives/kinds.ts';
-import { capacityFor } from '../../primitives/prepared/capacity-for.ts';
+import { capacityFor } from '../../primitives/prepared/inputs.ts';
 import { type Band, bandsOf } from './bands.ts';
 import { type LabelPair, someLabelRegions } from './label-regions.ts';
 import { type BandPixels, type KeyBits, pixelTotals, type SharedPixels } from './pixel-totals.ts';

@@ -1,8 +1,8 @@
+import { requireOptions } from '../../primitives/arguments.ts';
 import type { Limits } from '../../primitives/contract/backend.ts';
 import { ArgumentError } from '../../primitives/errors.ts';
 import { describeGiven } from '../../primitives/given.ts';
 import { anything, type FieldKinds } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 
 const LIMITS: FieldKinds<Limits> = {
   bindingBytes: anything,

@@ -1,11 +1,10 @@
-import { requireFunction, requireRecord } from '../../primitives/arguments.ts';
+import { requireFunction, requireOptions, requireRecord } from '../../primitives/arguments.ts';
 import { type Command, rebound } from '../../primitives/command.ts';
 import type { Backend, Counters, DeviceBuffer, SharedDevice, WordSink } from '../../primitives/contract/backend.ts';
 import { requireBackend } from '../../primitives/contract/require-backend.ts';
 import { issue } from '../../primitives/derived/issue.ts';
 import { DeviceLostError } from '../../primitives/errors.ts';
 import { aFunction, anything, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import { playScript } from '../../primitives/prepared/play.ts';
 import { type OnWarning, tell, warn } from '../../primitives/warnings.ts';
 import { copyOf, SourceFailure, uploadTo } from '../../primitives/word-sources.ts';

@@ -1,22 +1,23 @@
-import type {
-  Backend,
-  CommandOf,
-  Determinism,
-  Extent,
-  ForEachCommand,
-  HistogramCommand,
-  KernelCommand,
-  KernelKind,
-  Limits,
-  Program,
-  ReduceCommand,
-  ScanCommand,
-  SortCommand,
-  Store,
-  WalkCommand,
-  WeightedHistogramCommand,
+import { requireOptions } from '../../primitives/arguments.ts';
+import {
+  type Backend,
+  type CommandOf,
+  capacityOf,
+  type Determinism,
+  type Extent,
+  type ForEachCommand,
+  type HistogramCommand,
+  type KernelCommand,
+  type KernelKind,
+  type Limits,
+  type Program,
+  type ReduceCommand,
+  type ScanCommand,
+  type SortCommand,
+  type Store,
+  type WalkCommand,
+  type WeightedHistogramCommand,
 } from '../../primitives/contract/backend.ts';
-import { capacityOf } from '../../primitives/contract/backend.ts';
 import { combineAll, prefixes } from '../../primitives/contract/combination-tree.ts';
 import { createCounters } from '../../primitives/contract/counters.ts';
 import { weightsOf } from '../../primitives/derived/weighted-histogram-by-digits.ts';
@@ -24,7 +25,6 @@ import { DeviceLostError } from '../../primitives/errors.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import { entryOf, type ScalarType } from '../../primitives/ir/ir.ts';
 import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import { combinations } from '../common/atomic-combinations.ts';
 import { requireLimits } from '../common/backend-options.ts';
 import { fillMemory } from '../common/fill-memory.ts';

@@ -1,3 +1,4 @@
+import { requireOptions } from '../../primitives/arguments.ts';
 import {
   type Backend,
   type CommandOf,
@@ -14,7 +15,6 @@ import { requireBackend } from '../../primitives/contract/require-backend.ts';
 import { buffersOf } from '../../primitives/contract/visit-command.ts';
 import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import { uploadTo } from '../../primitives/word-sources.ts';
 import { fillMemory } from '../common/fill-memory.ts';
 import { inRange } from '../common/memory-errors.ts';

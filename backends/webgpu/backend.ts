@@ -1,4 +1,4 @@
-import { requireOneOf } from '../../primitives/arguments.ts';
+import { requireOneOf, requireOptions } from '../../primitives/arguments.ts';
 import { type Backend, capacityOf, type Limits } from '../../primitives/contract/backend.ts';
 import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/contract/gpu-types.ts';
 import { mapPrograms } from '../../primitives/contract/visit-command.ts';
@@ -14,7 +14,6 @@ import {
   someRecord,
   where,
 } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import type { OnWarning } from '../../primitives/warnings.ts';
 import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
 import { inRange } from '../common/memory-errors.ts';

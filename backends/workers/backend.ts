@@ -1,3 +1,4 @@
+import { requireOptions } from '../../primitives/arguments.ts';
 import { createCache } from '../../primitives/cache.ts';
 import {
   type Backend,
@@ -11,7 +12,6 @@ import {
 } from '../../primitives/contract/backend.ts';
 import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
 import { aNumber, anAddress, type FieldKinds, someRecord, where } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
 import { createWatchdog, type Watchdog } from '../common/watchdog.ts';
 import { createHeldCommands, isTiled } from './commands/held-commands.ts';

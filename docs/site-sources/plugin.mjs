@@ -62,7 +62,7 @@ const FAMILIES = {
   'shared-buffers contract/gpu-types backends/webgpu/device/device-descriptor': 'Devices of your own',
   'columns/': 'Columns',
   'sequence map stencil relax gather scatter slice concatenate pack-bits narrow pack': 'Rows to rows',
-  'copy-if expand expansion unfold walk-functors ranked-rows': 'More rows or fewer',
+  'copy-if expand expand-search unfold walk-functors row-fields': 'More rows or fewer',
   'reduce count extremum scan tile-sums decode-tiles adjacent-difference cross-reduce': 'Folds and scans',
   'reduce-by-key runs histogram rank-histogram weighted-histogram tile-histograms': 'Groups and histograms',
   'sort merge search select-kth': 'Order',

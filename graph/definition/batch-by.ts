@@ -1,8 +1,7 @@
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
 import { type ErrorPlace, GraphError } from '../../primitives/errors.ts';
 import { aFunction, aNumber, aText, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import { tell } from '../../primitives/warnings.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from '../run/channel.ts';
 import { deliver, demandOf } from '../run/demand.ts';

@@ -1,5 +1,5 @@
 import type { OperatorFunction } from 'rxjs';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
 import { GraphError } from '../../primitives/errors.ts';
 import { isRecord } from '../../primitives/given.ts';
 import {
@@ -12,7 +12,6 @@ import {
   someRecord,
   where,
 } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import { remoteFunction } from '../remote/remote-options.ts';
 import { remoteProgram } from '../remote/remote-stage.ts';
 import type { NodeFunction, Work } from '../run/attempts.ts';

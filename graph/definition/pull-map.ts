@@ -1,8 +1,7 @@
 import { Observable } from 'rxjs';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
 import { GraphError } from '../../primitives/errors.ts';
 import { aFlag, aFunction, aNumber, aText, type FieldKinds } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import { tell } from '../../primitives/warnings.ts';
 import { deliver, demandOf } from '../run/demand.ts';
 import { aSource, openReader, type PullSource } from '../run/pull-source.ts';

@@ -1,7 +1,6 @@
 import { map, Observable, ReplaySubject, switchMap, tap } from 'rxjs';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
 import { aFlag, aFunction, aNumber, aText, aWord, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
 import { requireLanes } from '../definition/pull-map.ts';
 import type { NodeKind, StageCounters } from '../definition/shape.ts';
 import { inletOf, type Stage, snapshot } from '../definition/stage.ts';

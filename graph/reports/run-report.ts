@@ -1,8 +1,13 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
 import { aNumber, anArrayOf, anInstance, aText, type FieldKinds } from '../../primitives/kinds.ts';
-import { requireOptions } from '../../primitives/options.ts';
-import type { EdgeCounters, NodeCounters, Trace, TraceMark } from '../definition/shape.ts';
-import { aTrace, someEdgeCounters } from '../definition/shape.ts';
+import {
+  aTrace,
+  type EdgeCounters,
+  type NodeCounters,
+  someEdgeCounters,
+  type Trace,
+  type TraceMark,
+} from '../definition/shape.ts';
 import { drawSvg } from '../drawings/draw-svg.ts';
 import { drawOccupancy, drawUtilisation } from '../drawings/draw-timelines.ts';
 import { formatBytes, formatCount, formatDuration } from '../drawings/markup.ts';

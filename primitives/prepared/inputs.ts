@@ -1,5 +1,5 @@
-import { wrongArgument } from '../arguments.ts';
-import { type ColumnsOf, storageOf } from '../columns/column.ts';
+import { requireOptions, wrongArgument } from '../arguments.ts';
+import { type Column, type ColumnsOf, storageOf } from '../columns/column.ts';
 import type { Storage } from '../contract/backend.ts';
 import { ArgumentError } from '../errors.ts';
 import { isUniformParameter, type UniformParameter } from '../functors/functor.ts';
@@ -7,7 +7,6 @@ import { flawOfShape, leafPaths, leafTypes, type Shape } from '../functors/shape
 import { isRecord, withArticle } from '../given.ts';
 import type { ScalarType } from '../ir/ir.ts';
 import { anything, aWhole, type FieldKinds } from '../kinds.ts';
-import { requireOptions } from '../options.ts';
 
 /** The storage formats of packed elements. Several packed elements share a 32-bit word. */
 export type PackedStorage = 'u8' | 'i8' | 'u16' | 'i16';
@@ -124,4 +123,12 @@ export function requireInputs(inputs: unknown): asserts inputs is PreparedInputs
     const isInput = isRecord(given) && (made.has(given) || isUniformParameter(given as never));
     if (!isInput) throw wrongArgument('prepare', `inputs.${name}`, given, 'input(…) or uniform(…)');
   }
+}
+
+/**
+ * The capacity with which the library prepares its own pipelines for a column: the next power of two. Columns of
+ * similar length then share a pipeline.
+ */
+export function capacityFor({ capacity }: Column): number {
+  return 2 ** Math.ceil(Math.log2(Math.max(1, capacity)));
 }

@@ -1,4 +1,4 @@
-import { wrongArgument } from '../arguments.ts';
+import { requireValue, wrongArgument } from '../arguments.ts';
 import type { CapacityChecks } from '../capacity-checks.ts';
 import {
   Column,
@@ -12,7 +12,6 @@ import {
   type Table,
 } from '../columns/column.ts';
 import { contextOf, mixedContexts, recordingFor } from '../columns/current-context.ts';
-import { requireValue } from '../columns/plain-value.ts';
 import { alive, extentOf } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
 import type { Backend, CountRef, DeviceBuffer } from '../contract/backend.ts';

@@ -5,7 +5,6 @@ import { testAdapter } from '../../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { fixed } from '../../backends/workers/threads/queue.ts';
 import { simd, unsigned } from '../../backends/workers/wasm/wasm-encoder.ts';
-import { combinedByRun } from '../../primitives/by-run.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { destination, type Loader } from '../../primitives/columns/program.ts';
 import { Context } from '../../primitives/context.ts';
@@ -13,6 +12,7 @@ import type { Backend, ScanCommand, ScanForm } from '../../primitives/contract/b
 import type { U32 } from '../../primitives/functors/value.ts';
 import * as q from '../../primitives/index.ts';
 import { monoidProgram } from '../../primitives/monoid.ts';
+import { combinedByRun } from '../../primitives/runs.ts';
 import { countIn, fusedScan } from '../../primitives/scan.ts';
 import { costlyCaseCount, someOf } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
