@@ -1,8 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
 import { FunctorError } from '../../../primitives/errors.ts';
 import { For, If, Return } from '../../../primitives/functors/control.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { mortonEncode } from '../../../primitives/functors/standard/morton.ts';
+import { builtinNames } from '../../../primitives/functors/text/builtins.ts';
 import { wgsl } from '../../../primitives/functors/text/wgsl.ts';
 import { integer32, word } from '../../arbitraries/integers.ts';
 import { fc, test } from '../../law-test.ts';
@@ -26,6 +28,12 @@ const morton = `
     return (v | (v << 1)) & 0x55555555;
   }
   fn morton(x: u32, y: u32) -> u32 { return part1by1(x) | (part1by1(y) << 1u); }`;
+
+test('the docstring of wgsl names all built-in functions', async () => {
+  const source = await readFile(new URL('../../../primitives/functors/text/wgsl.ts', import.meta.url), 'utf8');
+  const listed = source.replaceAll('\n * ', ' ').match(/built-in functions ([\w, ]+), arrayLength and bitcast/)![1]!;
+  expect(listed.split(', ')).toEqual([...builtinNames].sort());
+});
 
 describe('WGSL text', () => {
   test.prop([word, word])('computes the same as with the builder', (x, y) => {
