@@ -1,5 +1,5 @@
 import type { HomeGroups } from './exact-sums.ts';
-import type { Fold, FoldedWindow, FoldSums } from './fold.ts';
+import { digitsName, type Fold, type FoldSums, wordsIn } from './fold.ts';
 import { foldsOf } from './folds.ts';
 import {
   type Folded,
@@ -9,6 +9,9 @@ import {
   type Stored,
   type ZoneStatistics,
 } from './statistics.ts';
+
+/** What was folded in a window, read to the host; see `WindowFolds`. */
+export type FoldedWindow = { readonly [name: string]: Uint32Array } & { readonly zone: Uint32Array };
 
 /**
  * What was folded of stored values, as plain columns with a row for each zone that has cells with data. The sums are
@@ -38,8 +41,11 @@ export function statisticFolds(sample: Stored['sample']): readonly Fold[] {
 }
 
 /** Creates totals without any zone. */
-export function createFoldTotals(zones: number, stored: Stored): FoldTotals {
-  const folds = statisticFolds(stored.sample);
+export function createFoldTotals(
+  zones: number,
+  stored: Stored,
+  folds: readonly Fold[] = statisticFolds(stored.sample),
+): FoldTotals {
   const found = new Map<number, FoldSums>();
   const addZone = (zone: number, more: Folded): void => {
     const sums = found.get(zone);
@@ -50,7 +56,11 @@ export function createFoldTotals(zones: number, stored: Stored): FoldTotals {
     add(members, window, homes) {
       window.zone.forEach((zone, row) => {
         const sums = {} as FoldSums;
-        if (folds.every((fold) => fold.read(window, row, homes, sums))) addZone(members[zone]!, sums);
+        const readFold = (fold: Fold): boolean => {
+          const words = wordsIn(fold, window, fold.neutral.length).map((column) => column[row]!);
+          return fold.read(words, sums, { zone, digits: window[digitsName(fold)], homes });
+        };
+        if (folds.every(readFold)) addZone(members[zone]!, sums);
       });
     },
     addPart({ zone: members, ...columns }) {

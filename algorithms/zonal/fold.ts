@@ -1,10 +1,9 @@
-import type { Functor, u32 } from '../../primitives/functors/functor.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import type { HomeGroups, Power } from './exact-sums.ts';
 import type { Folded } from './statistics.ts';
 
-/** Words in the code of a functor, by name. */
-export type Words = { readonly [name: string]: U32 };
+/** Words in the code of a functor. Those of an integer begin with the lowest. */
+export type Words = readonly U32[];
 
 /**
  * What is folded of the values of zones, for cells of one sample type: first the cells of each row of 32, then the rows
@@ -12,25 +11,26 @@ export type Words = { readonly [name: string]: U32 };
  * ordered words (u32 words that compare like the values). Everything is exact, so order does not matter.
  */
 export interface Fold {
+  /** Begins the names of its columns. */
+  readonly name: string;
   /** The fields that it gives, with the type of their values. */
   readonly fields: { readonly [field in keyof Folded]?: 'number' | 'bigint' };
-  /** The names of the words of a row. */
-  readonly row: readonly string[];
-  /** The names of the words of a zone, with their neutral values. */
-  readonly zone: { readonly [name: string]: number };
-  /**
-   * Begins a row of cells, in the code of a functor.
-   *
-   * @param home - For f32, the group of exponents that is summed fastest.
-   */
-  begin(home: HomeWords): RowFold;
+  /** Number of words of a row. */
+  readonly rowWords: number;
+  /** The neutral words of a zone. */
+  readonly neutral: readonly number[];
+  /** Begins a row of cells, in the code of a functor. */
+  begin(homes: { readonly [power in Power]: U32 }): RowFold;
   /** Makes the words of a zone from those of a row, if they differ. */
   widen?(row: Words): Words;
   combine(a: Words, b: Words): Words;
-  /** What no row holds of powers of f32; they are summed by themselves. */
-  readonly wide?: WidePowers;
-  /** Sets the fields of a zone from its row in a window. Returns false if no cell of the zone has data. */
-  read(window: FoldedWindow, row: number, homes: HomeGroups, sums: FoldSums): boolean;
+  /**
+   * Of f32 only: the powers that are summed. Those outside the home group and the next lower one are summed byte by byte,
+   * in counters for each zone of a window. The last word of a row is 0 if the row has none.
+   */
+  readonly widePower?: Power;
+  /** Sets the fields of a zone from its words in a window. Returns false if no cell of the zone has data. */
+  read(words: readonly number[], sums: FoldSums, wide: WideSums): boolean;
   /** Adds other fields of the same zone to `sums`. */
   add(sums: FoldSums, more: Folded): void;
   /** Whether values that another process has sent can be fields of a zone. */
@@ -51,23 +51,31 @@ export interface RowFold {
   endRun?(head: U32, count: U32): void;
 }
 
-/** The home groups in the code of a functor. */
-export type HomeWords = { readonly [power in Power]: U32 };
-
-/** Powers outside the home group and the next lower one, byte by byte, in counters for each zone of a window. */
-export interface WidePowers {
-  readonly power: Power;
-  /** The word of a row that is 0 if the row has no such powers. */
-  readonly flag: string;
-  /** The name of the column of counters. */
-  readonly digits: string;
-  readonly digitOf: Functor<WideCell, { readonly counter: typeof u32; readonly value: typeof u32 }>;
+/** Where a fold finds the counters of wide powers of a zone, and the home groups of the window. */
+export interface WideSums {
+  /** The zone, by its number in the window. */
+  readonly zone: number;
+  /** The counters of all zones. Undefined if the fold has none. */
+  readonly digits: Uint32Array | undefined;
+  readonly homes: HomeGroups;
 }
 
-type WideCell = { readonly [field in 'zone' | 'raw' | 'byte' | 'home']: typeof u32 };
+/** A record with the words of all folds, by the names of their columns. */
+export function namedWords<T>(
+  folds: readonly Fold[],
+  wordsOf: (fold: Fold, at: number) => readonly T[],
+): Readonly<Record<string, T>> {
+  return Object.fromEntries(
+    folds.flatMap((fold, at) => wordsOf(fold, at).map((word, i) => [`${fold.name}${i}`, word])),
+  );
+}
 
-/**
- * What was folded in a window, read to the host: a row for every zone that has cells in it, with the words of all folds,
- * and the counters of wide powers.
- */
-export type FoldedWindow = { readonly [name: string]: Uint32Array } & { readonly zone: Uint32Array };
+/** The first `count` words of a fold in such a record. */
+export function wordsIn<T>({ name }: Fold, named: { readonly [name: string]: T }, count: number): readonly T[] {
+  return Array.from({ length: count }, (_, i) => named[`${name}${i}`]!);
+}
+
+/** The name of the column with the counters of wide powers. */
+export function digitsName({ name }: Fold): string {
+  return `${name}Digits`;
+}

@@ -12,19 +12,20 @@ import { orderedRaw } from './zone-cells.ts';
 /** Minimum and maximum, in ordered words. Both are found in one fold, because negative values of f32 swap them. */
 function extremes(sample: Sample): Fold {
   return {
+    name: 'extremes',
     fields: { minimum: 'number', maximum: 'number' },
-    row: ['min', 'max'],
-    zone: { min: ABSENT, max: 0 },
+    rowWords: 2,
+    neutral: [ABSENT, 0],
     begin() {
       const [min, max] = [Var(u32(ABSENT)), Var(u32(0))];
       const add = (low: U32, high: U32): void => {
         min.set(min.min(low));
         max.set(max.max(high));
       };
-      if (sample !== 'f32') return { words: { min, max }, take: (word) => add(word, word) };
+      if (sample !== 'f32') return { words: [min, max], take: (word) => add(word, word) };
       const [least, most] = [Var(u32(0)), Var(u32(0))];
       return {
-        words: { min, max },
+        words: [min, max],
         beginRun() {
           least.set(ABSENT);
           most.set(0);
@@ -41,11 +42,11 @@ function extremes(sample: Sample): Fold {
         },
       };
     },
-    combine: (a, b) => ({ min: a.min!.min(b.min!), max: a.max!.max(b.max!) }),
-    read({ min, max }, row, _, sums) {
-      sums.minimum = valueOfOrderedWord(sample, min![row]!);
-      sums.maximum = valueOfOrderedWord(sample, max![row]!);
-      return min![row] !== ABSENT || max![row] !== 0;
+    combine: ([min, max], [otherMin, otherMax]) => [min!.min(otherMin!), max!.max(otherMax!)],
+    read([min, max], sums) {
+      sums.minimum = valueOfOrderedWord(sample, min!);
+      sums.maximum = valueOfOrderedWord(sample, max!);
+      return min !== ABSENT || max !== 0;
     },
     add(sums, { minimum, maximum }) {
       sums.minimum = Math.min(sums.minimum, minimum);

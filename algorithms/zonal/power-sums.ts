@@ -1,12 +1,11 @@
 import { If, Var } from '../../primitives/functors/control.ts';
-import { fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { mulU32 } from '../../primitives/functors/standard/wide-products.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
 import { groupSum, integerOf, LAYOUTS, type Power, wideSum } from './exact-sums.ts';
-import type { Fold, FoldSums, Words } from './fold.ts';
-import type { Folded } from './statistics.ts';
+import type { Fold, WideSums, Words } from './fold.ts';
 import { ABSENT } from './window-plan.ts';
 
 type PowerField = 'sum' | 'squares';
@@ -14,71 +13,72 @@ type PowerField = 'sum' | 'squares';
 type Variables = ReturnType<typeof Var<'u32'>>[];
 
 /** The exact sum of the values of a zone, or of their squares. */
-export function powerSum(field: PowerField, power: Power, sample: Sample): Fold {
-  const shared = {
-    fields: { [field]: 'bigint' },
-    add(sums: FoldSums, more: Folded) {
-      sums[field] += more[field];
+export function powerSum(name: PowerField, power: Power, sample: Sample): Fold {
+  const own = sample === 'f32' ? floatSum(power) : integerSum(power, 8 * SAMPLE_BYTES[sample]);
+  const { integer, ...words } = own;
+  return {
+    ...{ name, ...words },
+    fields: { [name]: 'bigint' },
+    read(found, sums, wide) {
+      sums[name] = integer(found, wide);
+      return true;
     },
-    isPossible: (found: Folded) => typeof found[field] === 'bigint',
-  } as const;
-  return sample === 'f32'
-    ? { ...shared, ...floatSum(field, power) }
-    : { ...shared, ...integerSum(field, power, 8 * SAMPLE_BYTES[sample]) };
+    add(sums, more) {
+      sums[name] += more[name];
+    },
+    isPossible: (found) => typeof found[name] === 'bigint',
+  };
 }
 
-type OwnPart = Omit<Fold, 'fields' | 'add' | 'isPossible'>;
+/** The words of a sum, and the sum as an integer. */
+interface SumWords extends Omit<Fold, 'name' | 'fields' | 'read' | 'add' | 'isPossible'> {
+  integer(words: readonly number[], wide: WideSums): bigint;
+}
 
 /** The most cells of a window have 2^WINDOW_BITS. */
 const WINDOW_BITS = 24;
 
 /** Sums powers of ordered words, which are unsigned integers of `bits` bits. */
-function integerSum(field: PowerField, power: Power, bits: number): OwnPart {
-  const names = wordNames(field, Math.ceil((power * bits + WINDOW_BITS) / 32));
-  const termOf = (value: U32): readonly U32[] => {
+function integerSum(power: Power, bits: number): SumWords {
+  const words = Math.ceil((power * bits + WINDOW_BITS) / 32);
+  const termOf = (value: U32): Words => {
     if (power === 1) return [value];
     return bits > 16 ? squareOf(value) : [value.mul(value)];
   };
   // A row of 32 cells leaves the upper words 0.
-  const rowWords = Math.ceil((power * bits + 5) / 32);
+  const wordsMet = Math.ceil((power * bits + 5) / 32);
   return {
-    row: names,
-    zone: neutral(names),
+    rowWords: words,
+    neutral: Array(words).fill(0),
     begin() {
-      const sums = zeros(names.length);
-      return {
-        words: named(names, sums),
-        take: (value) => addTo(sums.slice(0, rowWords), termOf(value)),
-      };
+      const sums = zeros(words);
+      return { words: sums, take: (value) => addTo(sums.slice(0, wordsMet), termOf(value)) };
     },
-    combine: (a, b) => named(names, addWords(picked(names, a), picked(names, b))),
-    read(window, row, _, sums) {
-      sums[field] = integerOf(names.map((name) => window[name]![row]!));
-      return true;
-    },
+    combine: addWords,
+    integer: integerOf,
   };
 }
 
 /**
  * Sums powers of f32 in two groups of exponents: `home` and the next lower one. The sums of a row are integers in the
- * units of the groups, of which a zone needs one word more. The flag of a row is 0 only if the powers of other groups are
- * all zero or infinite.
+ * units of the groups, of which a zone needs one word more. The last word of a row is 0 only if the powers of other
+ * groups are all zero or infinite.
  *
  * Adjacent values mostly have the same sign and exponent. Such values form a run. The powers of the significands of a
  * run are added without a shift, and only the sum of the run is shifted.
  */
-function floatSum(field: PowerField, power: Power): OwnPart {
-  const [home, below] = [wordNames(field, power + 2), wordNames(`${field}Below`, power + 2)];
-  const [rowHome, rowBelow] = [home.slice(0, -1), below.slice(0, -1)];
-  const [flag, digits] = [`${field}Wide`, `${field}Digits`];
+function floatSum(power: Power): SumWords {
+  const [ofRow, ofZone] = [power + 1, power + 2];
+  const both = (words: Words, size: number, change: (words: Words, from: number) => Words): Words =>
+    [0, size].flatMap((from) => change(words.slice(from, from + size), from));
   return {
-    row: [...rowHome, ...rowBelow, flag],
-    zone: neutral([...home, ...below]),
+    rowWords: 2 * ofRow + 1,
+    neutral: Array(2 * ofZone).fill(0),
     begin(homes) {
-      const [atHome, belowHome, wide] = [zeros(power + 1), zeros(power + 1), Var(u32(0))];
+      const [atHome, below, wide] = [zeros(ofRow), zeros(ofRow), Var(u32(0))];
       const run = power === 1 ? runOfValues() : runOfSquares();
       return {
-        words: { ...named(rowHome, atHome), ...named(rowBelow, belowHome), [flag]: wide },
+        words: [...atHome, ...below, wide],
         beginRun: run.begin,
         take: run.take,
         endRun(head, count) {
@@ -87,31 +87,20 @@ function floatSum(field: PowerField, power: Power): OwnPart {
           If(distance.eq(0), () => addTo(atHome, words))
             .ElseIf(
               () => distance.eq(1),
-              () => addTo(belowHome, words),
+              () => addTo(below, words),
             )
             .Else(() => wide.set(words.reduce((or, word) => or.or(word), wide as U32)));
         },
       };
     },
     // All bits of the further word equal the sign bit of the sum.
-    widen: (row) => ({
-      ...named(home, signExtended(picked(rowHome, row))),
-      ...named(below, signExtended(picked(rowBelow, row))),
-    }),
-    combine: (a, b) => ({
-      ...named(home, addWords(picked(home, a), picked(home, b))),
-      ...named(below, addWords(picked(below, a), picked(below, b))),
-    }),
-    wide: { power, flag, digits, digitOf: WIDE_DIGITS[power] },
-    read(window, row, homes, sums) {
-      const sumOf = (names: readonly string[], group: number): bigint =>
-        groupSum(
-          names.map((name) => window[name]![row]!),
-          group,
-        );
-      const wide = wideSum(power, window[digits]!, window.zone[row]! * LAYOUTS[power].counters);
-      sums[field] = sumOf(home, homes[power]) + sumOf(below, homes[power] - 1) + wide;
-      return true;
+    widen: (row) => both(row, ofRow, (sum) => [...sum, u32(0).sub(sum.at(-1)!.shr(31))]),
+    combine: (a, b) => both(a, ofZone, (sum, from) => addWords(sum, b.slice(from, from + ofZone))),
+    widePower: power,
+    integer(words, { zone, digits, homes }) {
+      const atHome = groupSum(words.slice(0, ofZone), homes[power]);
+      const below = groupSum(words.slice(ofZone), homes[power] - 1);
+      return atHome + below + wideSum(power, digits!, zone * LAYOUTS[power].counters);
     },
   };
 }
@@ -120,7 +109,7 @@ function floatSum(field: PowerField, power: Power): OwnPart {
 interface Run {
   begin(head: U32): void;
   take(raw: U32): void;
-  sum(head: U32, count: U32): readonly U32[];
+  sum(head: U32, count: U32): Words;
 }
 
 /** The sum of the significands fits a word, because a row has 32 cells. */
@@ -161,11 +150,11 @@ const FRACTION = 0x7fffff;
 
 interface Term {
   readonly group: U32;
-  readonly words: readonly U32[];
+  readonly words: Words;
 }
 
 /** The power sum of a run as a signed integer in the unit of its group. It is 0 if the values of the run are infinite. */
-function termOf(power: Power, head: U32, significands: readonly U32[]): Term {
+function termOf(power: Power, head: U32, significands: Words): Term {
   const { group, words } = placed(power, significands, head.and(0xff));
   if (power === 2) return { group, words };
   // Negates the sum of negative values in two's complement: inverts all bits and adds one.
@@ -179,7 +168,7 @@ function termOf(power: Power, head: U32, significands: readonly U32[]): Term {
  * Shifts a sum of powers of significands with the same exponent, so that it is an integer in the unit of the group of
  * this exponent. It is 0 if the exponent is that of infinity.
  */
-function placed(power: Power, significands: readonly U32[], exponent: U32): Term {
+function placed(power: Power, significands: Words, exponent: U32): Term {
   const least = exponent.max(1);
   const place = (power === 1 ? least : least.shl(1)).add(LAYOUTS[power].offset);
   const shift = place.and(31);
@@ -193,9 +182,16 @@ function placed(power: Power, significands: readonly U32[], exponent: U32): Term
  * Byte number `byte` of the magnitude of a power, and the index of the counter to which the byte is added. The index is
  * ABSENT for powers of the home group and the next lower one, which have no such counters.
  */
-const WIDE_DIGITS = { 1: wideDigit(1), 2: wideDigit(2) };
+export const WIDE_DIGITS: { readonly [power in Power]: WideDigit } = { 1: wideDigit(1), 2: wideDigit(2) };
 
-function wideDigit(power: Power): NonNullable<Fold['wide']>['digitOf'] {
+type Word = typeof u32;
+type UniformWord = ReturnType<typeof uniform<'u32'>>;
+type WideDigit = Functor<
+  { readonly zone: Word; readonly raw: Word; readonly byte: UniformWord; readonly home: UniformWord },
+  { readonly counter: Word; readonly value: Word }
+>;
+
+function wideDigit(power: Power): WideDigit {
   const { bytes, signs, counters } = LAYOUTS[power];
   return fn(
     'wideDigit',
@@ -211,39 +207,19 @@ function wideDigit(power: Power): NonNullable<Fold['wide']>['digitOf'] {
       const isWide = zone.ne(ABSENT).and(home.sub(group).gt(1));
       return { counter: select(u32(ABSENT), counter, isWide), value: word.shr(byte.and(3).shl(3)).and(0xff) };
     },
-  ) as never;
+  );
 }
 
-function squareOf(value: U32): readonly U32[] {
+function squareOf(value: U32): Words {
   const { lo, hi } = mulU32({ a: value, b: value });
   return [lo, hi];
-}
-
-function wordNames(field: string, count: number): readonly string[] {
-  return Array.from({ length: count }, (_, i) => `${field}${i}`);
-}
-
-function neutral(names: readonly string[]): Fold['zone'] {
-  return Object.fromEntries(names.map((name) => [name, 0]));
 }
 
 function zeros(count: number): Variables {
   return Array.from({ length: count }, () => Var(u32(0)));
 }
 
-function named(names: readonly string[], words: readonly U32[]): Words {
-  return Object.fromEntries(names.map((name, i) => [name, words[i]!]));
-}
-
-function picked(names: readonly string[], words: Words): readonly U32[] {
-  return names.map((name) => words[name]!);
-}
-
-function signExtended(words: readonly U32[]): readonly U32[] {
-  return [...words, u32(0).sub(words.at(-1)!.shr(31))];
-}
-
-function addTo(sums: Variables, terms: readonly U32[]): void {
+function addTo(sums: Variables, terms: Words): void {
   const added = addWords(sums, terms);
   sums.forEach((sum, i) => {
     sum.set(added[i]!);
@@ -251,7 +227,7 @@ function addTo(sums: Variables, terms: readonly U32[]): void {
 }
 
 /** Adds an integer of as many or fewer words to an integer of some words, lowest first. The highest carry is lost. */
-function addWords(a: readonly U32[], b: readonly U32[]): readonly U32[] {
+function addWords(a: Words, b: Words): Words {
   let carry: U32 | undefined;
   return a.map((word, i) => {
     const [term, before] = [b[i], carry];

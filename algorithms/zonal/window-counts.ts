@@ -12,7 +12,8 @@ import { hideCells } from './hidden-cells.ts';
 import { type SlotCounts, slotCounts } from './slot-counts.ts';
 import { type UniqueCounts, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
-import { foldWindow, type WindowFolds } from './zone-folds.ts';
+import { zoneRows } from './zone-cells.ts';
+import { foldRows, type WindowFolds } from './zone-folds.ts';
 
 /** What is counted of the zones in a window. */
 interface WindowCounts {
@@ -52,8 +53,11 @@ export function windowCounts(
   }
   const { column, damage } = deviceCells(context, raster, placed);
   const zones = hidden === undefined ? coverage : hideCells(context, coverage, hidden);
+  const zonesMet = coverage.plan.zones.length;
   const found = { sample, cells: column, classifier, homes };
-  const rows = wantsRows(job) ? foldWindow(context, wantedFolds(job, sample), zones, found) : undefined;
+  const rows = wantsRows(job)
+    ? context.scope(() => foldRows(context, wantedFolds(job, sample), zoneRows(context, zones), zonesMet, found))
+    : undefined;
   const counts =
     job.binning.kind === 'none'
       ? countCells(context, zones, rows!.counted, slots)

@@ -16,11 +16,11 @@ import {
 import { createVariants, memoized } from '../../primitives/ir/memo.ts';
 import type { Sample } from '../geometry/raster.ts';
 import type { Captured, Classifier } from './binning.ts';
-import type { Coverage } from './coverage.ts';
-import { type HomeGroups, LAYOUTS } from './exact-sums.ts';
-import type { Fold, WidePowers, Words } from './fold.ts';
+import { type HomeGroups, LAYOUTS, type Power } from './exact-sums.ts';
+import { digitsName, type Fold, namedWords, type RowFold, wordsIn } from './fold.ts';
+import { WIDE_DIGITS } from './power-sums.ts';
 import type { WindowPlan } from './window-plan.ts';
-import { orderedRaw, type ZoneRows, zoneCells, zoneRows } from './zone-cells.ts';
+import { orderedRaw, type ZoneRows, zoneCells } from './zone-cells.ts';
 
 /** Columns of u32 words, by name. */
 type Columns = { readonly [name: string]: Column<'u32'> };
@@ -49,47 +49,33 @@ export interface FoldedCells {
   readonly homes: HomeGroups;
 }
 
-/** What was folded of rows of cells. */
-interface FoldedRows {
-  readonly folded?: WindowFolds;
-  readonly counted: CountedRows;
-}
-
 /**
- * Folds the cells of every zone in a window: first those of each row of 32 cells, then the adjacent rows of each zone.
- * Also returns the rows of cells, because `countCells` needs them.
+ * Folds the cells of zones in rows of 32 cells, which are ordered by zone: first those of each row, then the adjacent
+ * rows of each zone. Also returns the rows of cells, because `countCells` needs them.
+ *
+ * @param zones - The number of zones in the window.
  */
-export function foldWindow(
-  context: Context,
-  folds: readonly Fold[],
-  coverage: Coverage,
-  found: FoldedCells,
-): FoldedRows {
-  return context.scope(() => foldRows(context, folds, zoneRows(context, coverage), coverage.plan.zones.length, found));
-}
-
-/** Folds rows of cells, which are ordered by zone. The zones have numbers below `zones`. */
 export function foldRows(
   context: Context,
   folds: readonly Fold[],
   rows: ZoneRows,
   zones: number,
   { sample, cells, classifier, homes }: FoldedCells,
-): FoldedRows {
+): { readonly folded?: WindowFolds; readonly counted: CountedRows } {
   const { zone, cell, mask } = rows;
   const captures = { ...classifier.captures, ...(sample === 'f32' && { home1: homes[1], home2: homes[2] }) };
   const row = map(rowFunctor(classifier, sample, folds), { cell, mask, cells, ...captures } as never);
   // Materialized, because the reduction reads every row several times.
-  const { data, ...words } = context.materialize(row as unknown as Columns) as Columns & { data: Column<'u32'> };
-  const counted = { zone, mask, data };
+  const { data, ...words } = context.materialize(row as unknown as Columns);
+  const counted = { zone, mask, data: data! };
   if (folds.length === 0) return { counted };
   const { widen, combine } = zoneFunctors(folds);
   const { keys, values } = reduceByKey(zone, widen ? map(widen, words as never) : words, combine);
-  const digits = folds.flatMap(({ wide }) => {
-    if (wide === undefined) return [];
-    const wideRows = copyIf(rows, map(isWide, { wide: words[wide.flag]! }));
-    const wideCells = zoneCells(context, wideRows, cells, classifier);
-    return [[wide.digits, wideDigits(context, wide, zones, wideCells, homes)] as const];
+  const digits = folds.flatMap((fold) => {
+    if (fold.widePower === undefined) return [];
+    const wide = map(isWide, { wide: wordsIn(fold, words, fold.rowWords).at(-1)! });
+    const wideCells = zoneCells(context, copyIf(rows, wide), cells, classifier);
+    return [[digitsName(fold), wideDigits(context, fold.widePower, zones, wideCells, homes)] as const];
   });
   return { folded: { zone: keys, ...(values as Columns), ...Object.fromEntries(digits) }, counted };
 }
@@ -100,8 +86,8 @@ export function foldRows(
  * counters of wide powers are added per zone.
  */
 export function foldWords({ words, zones }: WindowPlan, folds: readonly Fold[]): number {
-  const ofRows = 4 + folds.reduce((sum, { row, zone }) => sum + row.length + Object.keys(zone).length, 0);
-  const counters = folds.reduce((sum, { wide }) => sum + (wide ? LAYOUTS[wide.power].counters : 0), 0);
+  const ofRows = folds.reduce((sum, { rowWords, neutral }) => sum + rowWords + neutral.length, 4);
+  const counters = folds.reduce((sum, { widePower }) => sum + (widePower ? LAYOUTS[widePower].counters : 0), 0);
   return ofRows * words + counters * zones.length;
 }
 
@@ -115,7 +101,7 @@ const variantOf = createVariants<Classifier, ReturnType<typeof defineRowFunctor>
 
 /** The functor that folds a row of up to 32 cells, and counts its cells with data. */
 function rowFunctor(classifier: Classifier, sample: Sample, folds: readonly Fold[]) {
-  const key = folds.flatMap(({ row }) => row).join();
+  const key = folds.map(({ name }) => name).join();
   return variantOf(classifier, key, () => defineRowFunctor(classifier, sample, folds));
 }
 
@@ -124,20 +110,17 @@ const homeParameters = { home1: uniform(u32), home2: uniform(u32) };
 
 function defineRowFunctor(classifier: Classifier, sample: Sample, folds: readonly Fold[]) {
   const parameters = { ...rowParameters, ...(sample === 'f32' && homeParameters), ...classifier.parameters };
-  const words = Object.fromEntries(folds.flatMap(({ row }) => row.map((name) => [name, u32] as const)));
+  const words = rowShape(folds);
   return fn('foldRow', parameters as typeof rowParameters, { data: u32, ...words }, (given) => {
     const { cell, mask, cells, ...rest } = given as typeof given & { readonly home1: U32; readonly home2: U32 };
     const captured = rest as unknown as Captured;
     const parts = folds.map((fold) => fold.begin({ 1: rest.home1, 2: rest.home2 }));
     const row: CellRow = { cell, mask, cells };
-    const take = (word: U32): void => {
-      for (const part of parts) part.take(word);
-    };
     const data =
       sample === 'f32'
-        ? foldFloats(classifier, captured, row, parts, take)
-        : foldIntegers(classifier, captured, row, (raw) => take(orderedRaw(sample, raw)));
-    return { data, ...Object.assign({}, ...parts.map((part) => part.words)) };
+        ? foldFloats(classifier, captured, row, parts)
+        : foldIntegers(classifier, sample, captured, row, parts);
+    return { data, ...namedWords(folds, (_, at) => parts[at]!.words) } as never;
   });
 }
 
@@ -149,11 +132,18 @@ interface CellRow {
 }
 
 /** Takes the cells of a row that have data. Returns their number. */
-function foldIntegers(classifier: Classifier, captured: Captured, row: CellRow, take: (raw: U32) => void): U32 {
+function foldIntegers(
+  classifier: Classifier,
+  sample: Sample,
+  captured: Captured,
+  row: CellRow,
+  parts: readonly RowFold[],
+): U32 {
   const data = Var(u32(0));
   forEachCell(row, (raw) => {
     If(classifier.isData(raw, captured), () => {
-      take(raw);
+      const word = orderedRaw(sample, raw);
+      for (const part of parts) part.take(word);
       data.set(data.add(1));
     });
   });
@@ -167,13 +157,7 @@ const NO_HEAD = 0x200;
  * Takes the cells of a row that have data, in runs of the same sign and exponent. Returns their number, and above
  * {@link NEAR_SHIFT} the number of cells near the nodata value.
  */
-function foldFloats(
-  classifier: Classifier,
-  captured: Captured,
-  row: CellRow,
-  parts: readonly ReturnType<Fold['begin']>[],
-  take: (raw: U32) => void,
-): U32 {
+function foldFloats(classifier: Classifier, captured: Captured, row: CellRow, parts: readonly RowFold[]): U32 {
   const [head, count, data, near] = [Var(u32(NO_HEAD)), Var(u32(0)), Var(u32(0)), Var(u32(0))];
   const isMixed = Var(bool(false));
   const countsNear = classifier.slots.near !== classifier.slots.nodata;
@@ -183,9 +167,9 @@ function foldFloats(
       for (const part of parts) part.endRun!(head, count);
     });
   };
-  const takeData = (raw: U32): void => {
+  const take = (raw: U32): void => {
     count.set(count.add(1));
-    take(raw);
+    for (const part of parts) part.take(raw);
   };
   forEachCell(row, (raw) => {
     const own = raw.shr(23);
@@ -197,10 +181,10 @@ function foldFloats(
       isMixed.set(classifier.mayLackData(own, captured));
     });
     If(isMixed, () => {
-      If(classifier.isData(raw, captured), () => takeData(raw)).Else(() => {
+      If(classifier.isData(raw, captured), () => take(raw)).Else(() => {
         if (countsNear) near.set(near.add(select(u32(0), u32(1), classifier.isNear(raw, captured))));
       });
-    }).Else(() => takeData(raw));
+    }).Else(() => take(raw));
   });
   endRun();
   return data.or(near.shl(NEAR_SHIFT));
@@ -213,23 +197,31 @@ function forEachCell({ cell, mask, cells }: CellRow, body: (raw: U32) => void): 
   });
 }
 
+function rowShape(folds: readonly Fold[]) {
+  return namedWords(folds, ({ rowWords }) => Array<typeof u32>(rowWords).fill(u32));
+}
+
 /** The monoid of zones, and the functor that widens rows to zones, if any fold needs one. */
 const zoneFunctors = memoized((folds: readonly Fold[]) => {
-  const zone = Object.assign({}, ...folds.map((fold) => fold.zone)) as Fold['zone'];
-  const all = (wordsOf: (fold: Fold) => Words): Words => Object.assign({}, ...folds.map(wordsOf));
-  const shape = Object.fromEntries(Object.keys(zone).map((name) => [name, u32]));
+  const shape = namedWords(folds, ({ neutral }) => neutral.map(() => u32));
   const combine = monoid({
     of: shape,
-    identity: zone as never,
-    combine: ({ a, b }) => all((fold) => fold.combine(a as Words, b as Words)),
+    identity: namedWords(folds, ({ neutral }) => neutral),
+    combine: ({ a, b }) =>
+      namedWords(folds, (fold) => {
+        const { length } = fold.neutral;
+        return fold.combine(wordsIn(fold, a, length), wordsIn(fold, b, length));
+      }),
     commutative: true,
     name: 'addFolds',
   });
-  const row = Object.fromEntries(folds.flatMap((fold) => fold.row.map((name) => [name, u32] as const)));
-  const widened = (words: Words): Words =>
-    all((fold) => fold.widen?.(words) ?? Object.fromEntries(fold.row.map((name) => [name, words[name]!])));
-  const widen = folds.some((fold) => fold.widen) ? fn('widenRow', row, shape, widened as never) : undefined;
-  return { combine, widen };
+  const widen = fn('widenRow', rowShape(folds), shape, (row) =>
+    namedWords(folds, (fold) => {
+      const words = wordsIn(fold, row, fold.rowWords);
+      return fold.widen?.(words) ?? words;
+    }),
+  );
+  return { combine, widen: folds.some((fold) => fold.widen) ? widen : undefined };
 });
 
 const isWide = fn('isWide', { wide: u32 }, bool, ({ wide }) => wide.ne(0));
@@ -237,7 +229,7 @@ const isWide = fn('isWide', { wide: u32 }, bool, ({ wide }) => wide.ne(0));
 /** Sums the powers outside the home group and the next lower one, byte by byte. */
 function wideDigits(
   context: Context,
-  { power, digitOf }: WidePowers,
+  power: Power,
   zones: number,
   cells: { readonly zone: Column<'u32'>; readonly raw: Column<'u32'> },
   homes: HomeGroups,
@@ -245,8 +237,8 @@ function wideDigits(
   const { counters, bytes } = LAYOUTS[power];
   const digits = context.materialize(constant(u32, 0, zones * counters));
   for (let byte = 0; byte < bytes; byte++) {
-    const digit = map(digitOf, { ...cells, byte, home: homes[power] } as never) as unknown as Columns;
-    scatterReduce(digit.value!, digit.counter!, 'add', digits);
+    const digit = map(WIDE_DIGITS[power], { ...cells, byte, home: homes[power] });
+    scatterReduce(digit.value, digit.counter, 'add', digits);
   }
   return digits;
 }

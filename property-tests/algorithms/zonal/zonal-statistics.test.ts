@@ -1,8 +1,12 @@
 import { expect } from 'vitest';
 import { ratio } from '../../../algorithms/exact-ratio.ts';
 import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
-import { homeGroups } from '../../../algorithms/zonal/exact-sums.ts';
+import { binEdges, createClassifier } from '../../../algorithms/zonal/binning.ts';
+import { exactSquares, exactSum, type Fraction, homeGroups, NO_HOMES } from '../../../algorithms/zonal/exact-sums.ts';
+import { createFoldTotals, type FoldedWindow } from '../../../algorithms/zonal/fold-totals.ts';
+import { foldsOf } from '../../../algorithms/zonal/folds.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { foldRows } from '../../../algorithms/zonal/zone-folds.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
@@ -91,6 +95,51 @@ onEveryBackend((opened, { runs }) => {
       ]);
       if (binning.kind === 'none')
         expect([found.bins.zone.length, ...found.below, ...found.above].map(Number)).toEqual(Array(7).fill(0));
+    },
+    300_000,
+  );
+
+  test.prop([draft, fc.option(fc.nat(9))], { numRuns: Math.ceil(runs / 2) })(
+    'sums and sums of squares are folded exactly',
+    async ({ sample, cells }, marked) => {
+      const nodata = marked === null || Number.isNaN(cells[marked]) ? undefined : cells[marked];
+      const finite = cells.map((cell) => (Number.isFinite(cell) ? cell : 0)) as Cells;
+      const { context } = opened();
+      const rows = Math.ceil(finite.length / 32);
+      const padded = new CELL_ARRAYS[sample](32 * rows);
+      padded.set(finite);
+      const mask = Uint32Array.from({ length: rows }, (_, row) => {
+        const met = Math.min(32, finite.length - 32 * row);
+        return met === 32 ? 0xffffffff : 2 ** met - 1;
+      });
+      const words = padded instanceof Float32Array ? new Uint32Array(padded.buffer) : Uint32Array.from(padded, Number);
+      const bits = sample === 'i8' ? 0xff : sample === 'i16' ? 0xffff : 0xffffffff;
+      const folds = foldsOf(sample, new Set(['sum', 'squares'] as const));
+      const homes = sample === 'f32' ? homeGroups(finite, nodata) : NO_HOMES;
+      const columns = context.scope(() => {
+        const zone = context.column(Uint32Array.from(mask, (_, row) => (row < 2 ? 0 : 1)));
+        const cell = context.column(Uint32Array.from(mask, (_, row) => 32 * row));
+        const classifier = createClassifier(context, { sample, nodata }, binEdges({ kind: 'none' }));
+        const found = { sample, cells: context.column(words.map((word) => word & bits)), classifier, homes };
+        return foldRows(context, folds, { zone, cell, mask: context.column(mask) }, 2, found).folded!;
+      });
+      const window = (await context.read(columns)) as FoldedWindow;
+      context.dispose(columns);
+      const totals = createFoldTotals(2, { sample }, folds);
+      totals.add(Uint32Array.of(0, 1), window, homes);
+      const folded = totals.part();
+      const power = sample === 'f32' ? 2 ** 149 : 1;
+      folded.zone.forEach((zone, row) => {
+        const own = [...(zone === 0 ? finite.subarray(0, 64) : finite.subarray(64))];
+        const values = own.filter((cell) => !isNodata(sample, cell, nodata)).map((cell) => BigInt(cell * power));
+        const [sum, squares] = [folded.sum![row] as bigint, folded.squares![row] as bigint];
+        const zoneSums = { sum, squares, count: BigInt(values.length) };
+        const exact = exactSum(sample, zoneSums);
+        expect(exact.numerator * BigInt(power)).toBe(values.reduce((a, b) => a + b, 0n) * exact.denominator);
+        const ofSquares = exactSquares(sample, zoneSums);
+        const wanted = values.reduce((a, b) => a + b * b, 0n);
+        expect(ofSquares.numerator * BigInt(power) ** 2n).toBe(wanted * ofSquares.denominator);
+      });
     },
     300_000,
   );
