@@ -1,31 +1,13 @@
-import type { FillRule, Zones } from '../algorithms/geometry/polygons.ts';
+import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import type { Binning, ZonalHistogram } from '../algorithms/zonal/types.ts';
+import type { SurfaceJob, ZonalHistogram, ZonalJob } from '../algorithms/zonal/index.ts';
 import { type Progress, progress } from '../graph/index.ts';
 import type { ZonalOptions } from './arguments.ts';
 import type { Log, ProgressFigures } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';
 import type { NamedRaster } from './zonal-rasters.ts';
-
-/** The inputs of a zonal histogram. */
-export interface ZonalJob {
-  readonly zones: Zones;
-  readonly raster: RasterSource;
-  readonly binning: Binning;
-  readonly fill: FillRule;
-  readonly statistics: boolean;
-  readonly memoryBytes?: number | undefined;
-  readonly signal: AbortSignal;
-  onProgress(doneCells: number, totalCells: number): void;
-}
-
-/** The inputs of the histogram of several rasters that are parts of one surface. */
-export interface SurfaceJob extends Omit<ZonalJob, 'raster'> {
-  readonly rasters: readonly RasterSource[];
-  onCounted(raster: RasterSource): Promise<void>;
-}
 
 /** What is counted. */
 export interface Counting {
@@ -66,7 +48,7 @@ export async function countHere<C extends RunContext>(
   let before = 0;
   await watched(counting, context, async (job) => {
     for (const [surface, rasters] of surfaces.entries()) {
-      const onProgress = (done: number): void => job.onProgress(before + done, allCells);
+      const onProgress = (done: number): void => job.onProgress?.(before + done, allCells);
       const [{ raster }] = rasters as readonly [CountedRaster];
       const histogram = await (rasters.length === 1
         ? parts.zonalHistogram(context, { ...job, raster, onProgress })

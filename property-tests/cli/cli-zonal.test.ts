@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RasterSource } from '../../algorithms/geometry/raster.ts';
+import type { ZonalJob } from '../../algorithms/zonal/index.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
 import { parseZonalArguments } from '../../cli/arguments.ts';
 import { exitCodeOf } from '../../cli/failure.ts';
 import { jsonLog } from '../../cli/json-log.ts';
 import type { RunContext } from '../../cli/run-support.ts';
 import { runZonal, type ZonalParts } from '../../cli/zonal.ts';
-import type { ZonalJob } from '../../cli/zonal-count.ts';
 import type { OpenedRaster } from '../../cli/zonal-rasters.ts';
 import { readZones } from '../../formats/read-zones.ts';
 import { UsageError } from '../../formats/usage-error.ts';
@@ -132,8 +132,8 @@ const RASTER: OpenedRaster = {
 async function counted({ zones, binning, onProgress }: ZonalJob): Promise<ZonalHistogram> {
   const all = <T extends Float64Array | BigUint64Array>(column: T): T => column;
   const { length } = zones.names;
-  onProgress(4, 8);
-  onProgress(8, 8);
+  onProgress?.(4, 8);
+  onProgress?.(8, 8);
   const none = new BigUint64Array(length);
   const ones = all(new Float64Array(length).fill(1));
   return {

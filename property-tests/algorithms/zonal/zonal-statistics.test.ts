@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { ratio } from '../../../algorithms/exact-ratio.ts';
 import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
 import { binEdges, createClassifier } from '../../../algorithms/zonal/binning.ts';
-import { exactSquares, exactSum, type Fraction, homeGroups, NO_HOMES } from '../../../algorithms/zonal/exact-sums.ts';
+import { exactSquares, exactSum, homeGroups, NO_HOMES } from '../../../algorithms/zonal/exact-sums.ts';
 import { createFoldTotals, type FoldedWindow } from '../../../algorithms/zonal/fold-totals.ts';
 import { foldsOf } from '../../../algorithms/zonal/folds.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
