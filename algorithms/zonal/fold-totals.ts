@@ -65,17 +65,15 @@ export function createFoldTotals(
     },
     addPart({ zone: members, ...columns }) {
       members.forEach((zone, row) => {
-        addZone(zone, foldedOf(columns, row));
+        addZone(zone, rowOf(folds, columns, row));
       });
     },
     part() {
       const zone = Uint32Array.from(found.keys()).sort();
-      const columns = folds.flatMap(({ fields }) =>
-        Object.entries(fields).map(([field, type]) => {
-          const values = Array.from(zone, (each) => found.get(each)![field as keyof Folded]);
-          return [field, type === 'number' ? Float64Array.from(values as number[]) : values] as const;
-        }),
-      );
+      const columns = fieldsOf(folds).map(([field, type]) => {
+        const values = Array.from(zone, (each) => found.get(each)![field]);
+        return [field, type === 'number' ? Float64Array.from(values as number[]) : values] as const;
+      });
       return { zone, ...Object.fromEntries(columns) };
     },
     finish(dataOf) {
@@ -91,16 +89,22 @@ export function createFoldTotals(
 
 /** Whether columns that come from another process have all fields, with values that can be true. */
 export function areFolded(sample: Stored['sample'], { zone, ...columns }: PartialStatistics): boolean {
+  const isColumn = (column: unknown, type: FieldType): boolean =>
+    (type === 'number' ? column instanceof Float64Array : Array.isArray(column)) &&
+    (column as ArrayLike<unknown>).length === zone.length;
   return statisticFolds(sample).every(
-    ({ fields, isPossible }) =>
-      Object.entries(fields).every(([field, type]) => {
-        const column: unknown = columns[field as keyof Folded];
-        if (!(type === 'number' ? column instanceof Float64Array : Array.isArray(column))) return false;
-        return (column as ArrayLike<unknown>).length === zone.length;
-      }) && zone.every((_, row) => isPossible(foldedOf(columns, row))),
+    (fold) =>
+      fieldsOf([fold]).every(([field, type]) => isColumn(columns[field], type)) &&
+      zone.every((_, row) => fold.isPossible(rowOf([fold], columns, row))),
   );
 }
 
-function foldedOf(columns: Omit<PartialStatistics, 'zone'>, row: number): Folded {
-  return Object.fromEntries(Object.entries(columns).map(([field, column]) => [field, column![row]])) as never;
+type FieldType = Fold['fields'][keyof Folded];
+
+function fieldsOf(folds: readonly Fold[]): [field: keyof Folded, type: FieldType][] {
+  return folds.flatMap(({ fields }) => Object.entries(fields) as [keyof Folded, FieldType][]);
+}
+
+function rowOf(folds: readonly Fold[], columns: Omit<PartialStatistics, 'zone'>, row: number): Folded {
+  return Object.fromEntries(fieldsOf(folds).map(([field]) => [field, columns[field]![row]])) as never;
 }

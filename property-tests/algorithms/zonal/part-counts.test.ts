@@ -33,7 +33,7 @@ const SPOILED: Readonly<Record<string, readonly unknown[]>> = {
   'statistics.zone': [Uint32Array.of(4, 1), Uint32Array.of(1, 5)],
   'statistics.minimum': [Float64Array.of(0), Float64Array.of(2, 2), Float64Array.of(Number.NaN, 2)],
   'statistics.maximum': [Float64Array.of(1, 1)],
-  'statistics.sum': [[1n], [1n, 2], Float64Array.of(1, 2)],
+  'statistics.sum': [[1n], [1n, 2], Float64Array.of(1, 2), null],
   statistics: [undefined],
   'unique.zone': [Uint32Array.of(1, 4, 1), Uint32Array.of(1, 1, 5)],
   'unique.value': [Uint32Array.of(9, 3, 1), Uint32Array.of(3, 3, 1)],
