@@ -19,7 +19,7 @@ export function wrongArgument(
 }
 
 /** The error for an argument that contains an invalid part, such as a field or an element. */
-export function flawError(call: string, { path, part, expected, code, remedy, sentence }: Flaw): ArgumentError {
+function flawError(call: string, { path, part, expected, code, remedy, sentence }: Flaw): ArgumentError {
   if (sentence === undefined) return wrongArgument(call, path, part, expected, { code, remedy });
   const got = typeof part === 'string' ? part : describeGiven(part);
   return new ArgumentError(code!, sentence(call), { expected, got, remedy });
