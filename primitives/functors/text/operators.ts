@@ -104,15 +104,14 @@ function abstractBinary(
   left: AbstractValue,
   right: AbstractValue,
 ): TextValue {
-  if (left.type === 'abstract-int' && right.type === 'abstract-int') {
-    const value = integerOperation(source, position, operator, left.value, right.value);
-    if (typeof value === 'boolean') return { type: 'bool', operand: literal('bool', value) };
-    if (value !== undefined) return abstractInt(source, position, value);
-  } else {
-    const value = floatOperation(operator, Number(left.value), Number(right.value));
-    if (typeof value === 'boolean') return { type: 'bool', operand: literal('bool', value) };
-    if (value !== undefined) return { type: 'abstract-float', value };
-  }
+  const areIntegers = left.type === 'abstract-int' && right.type === 'abstract-int';
+  if (areIntegers) requireDefined(source, position, operator, right.value);
+  const value = areIntegers
+    ? ofIntegers[operator]?.(left.value, right.value)
+    : ofFloats[operator]?.(Number(left.value), Number(right.value));
+  if (typeof value === 'boolean') return { type: 'bool', operand: literal('bool', value) };
+  if (typeof value === 'bigint') return abstractInt(source, position, value);
+  if (value !== undefined) return { type: 'abstract-float', value };
   throw errorAt(
     source,
     position,
@@ -121,80 +120,47 @@ function abstractBinary(
   );
 }
 
-function integerOperation(
-  source: SourceText,
-  position: Position,
-  operator: string,
-  a: bigint,
-  b: bigint,
-): bigint | boolean | undefined {
-  if ((operator === '/' || operator === '%') && b === 0n) {
+function requireDefined(source: SourceText, position: Position, operator: string, second: bigint): void {
+  if ((operator === '/' || operator === '%') && second === 0n) {
     throw errorAt(source, position, 'literal', 'A number without suffix is divided by zero.');
   }
-  if ((operator === '<<' || operator === '>>') && (b < 0n || b > 63n)) {
-    throw errorAt(source, position, 'literal', `A number without suffix is shifted by ${b}.`);
-  }
-  switch (operator) {
-    case '/':
-      return a / b;
-    case '%':
-      return a % b;
-    case '&':
-      return a & b;
-    case '|':
-      return a | b;
-    case '^':
-      return a ^ b;
-    case '<<':
-      return a << b;
-    case '>>':
-      return a >> b;
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    default:
-      return comparison(operator, a, b);
+  if ((operator === '<<' || operator === '>>') && (second < 0n || second > 63n)) {
+    throw errorAt(source, position, 'literal', `A number without suffix is shifted by ${second}.`);
   }
 }
 
-function floatOperation(operator: string, a: number, b: number): number | boolean | undefined {
-  switch (operator) {
-    case '+':
-      return a + b;
-    case '-':
-      return a - b;
-    case '*':
-      return a * b;
-    case '/':
-      return a / b;
-    case '%':
-      return a % b;
-    default:
-      return comparison(operator, a, b);
-  }
-}
+/** What operators compute of numbers without a suffix. */
+type AbstractOperators<T> = { readonly [operator: string]: (a: T, b: T) => T | boolean };
 
-function comparison<T extends number | bigint>(operator: string, a: T, b: T): boolean | undefined {
-  switch (operator) {
-    case '==':
-      return a === b;
-    case '!=':
-      return a !== b;
-    case '<':
-      return a < b;
-    case '<=':
-      return a <= b;
-    case '>':
-      return a > b;
-    case '>=':
-      return a >= b;
-    default:
-      return undefined;
-  }
-}
+const comparisons: { readonly [operator: string]: (a: number | bigint, b: number | bigint) => boolean } = {
+  '==': (a, b) => a === b,
+  '!=': (a, b) => a !== b,
+  '<': (a, b) => a < b,
+  '<=': (a, b) => a <= b,
+  '>': (a, b) => a > b,
+  '>=': (a, b) => a >= b,
+};
+const ofFloats: AbstractOperators<number> = {
+  ...comparisons,
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '/': (a, b) => a / b,
+  '%': (a, b) => a % b,
+};
+const ofIntegers: AbstractOperators<bigint> = {
+  ...comparisons,
+  '+': (a, b) => a + b,
+  '-': (a, b) => a - b,
+  '*': (a, b) => a * b,
+  '/': (a, b) => a / b,
+  '%': (a, b) => a % b,
+  '&': (a, b) => a & b,
+  '|': (a, b) => a | b,
+  '^': (a, b) => a ^ b,
+  '<<': (a, b) => a << b,
+  '>>': (a, b) => a >> b,
+};
 
 function abstractInt(source: SourceText, position: Position, value: bigint): AbstractValue {
   if (BigInt.asIntN(64, value) === value) return { type: 'abstract-int', value };
