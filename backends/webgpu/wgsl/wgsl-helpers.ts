@@ -1,34 +1,6 @@
 import { declarationOf, type OperationName, type ScalarType } from '../../../primitives/ir/operations.ts';
 import { OPAQUE_ZERO } from '../launches/parameters.ts';
 
-/** An operation on a type whose function a shader has to declare. */
-type DeclaredOperation = `${OperationName}_${ScalarType}`;
-
-/** Name of a WGSL helper function. */
-export type Helper =
-  | DeclaredOperation
-  | 'hide'
-  | 'mul'
-  | 'scale'
-  | 'isnan'
-  | 'rank'
-  | 'min'
-  | 'max'
-  | 'within'
-  | 'neg'
-  | 'abs'
-  | 'sign'
-  | 'lt'
-  | 'eq'
-  | 'tou32'
-  | 'toi32'
-  | 'tof32'
-  | 'itof32'
-  | 'pack'
-  | 'div'
-  | 'rootstep'
-  | 'sqrt';
-
 /**
  * The WGSL text of helper functions, by name. A helper computes an operation that WGSL lacks or specifies loosely. A
  * shader declares the helpers that its functors use.
@@ -36,7 +8,7 @@ export type Helper =
  * Helpers have no branches, and use `&` where `&&` would be a branch. Some compilers take time exponential in the
  * number of branches in a loop.
  */
-const helpers: Readonly<Record<Exclude<Helper, DeclaredOperation>, string>> = {
+const helpers = {
   // Hides x from the compiler, which knows neither alternative of the `select`. If one alternative were a constant, the
   // compiler could remove the `select` when it knows that x equals this constant. (Bit operations with the opaque zero
   // do not hide enough: some compilers still fuse products.)
@@ -160,6 +132,12 @@ const helpers: Readonly<Record<Exclude<Helper, DeclaredOperation>, string>> = {
   return select(exact, sqrt(a), (e == 0u) | (e >= 255u));
 }`,
 };
+
+/** An operation on a type whose function a shader has to declare. */
+type DeclaredOperation = `${OperationName}_${ScalarType}`;
+
+/** Name of a WGSL helper function. */
+export type Helper = keyof typeof helpers | DeclaredOperation;
 
 const needs: Partial<Record<Helper, readonly Helper[]>> = {
   mul: ['hide'],
