@@ -1,9 +1,7 @@
-import type { Scaling } from '../geometry/raster.ts';
 import type { BinEdges, Slots } from './binning.ts';
 import { type CountedSlots, createCountTotals, type ZoneCounters } from './count-totals.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { createFoldTotals, type FoldedWindow, type PartialStatistics } from './fold-totals.ts';
-import { scaleUnique } from './scaling.ts';
 import type { Stored } from './statistics.ts';
 import type { Binning, ZonalBins, ZonalHistogram } from './types.ts';
 import { createUniqueTotals, type UniqueRows } from './unique-totals.ts';
@@ -78,7 +76,7 @@ export function createTotals(options: TotalsOptions): Totals {
       const { cells, nodata } = found;
       return {
         ...found,
-        bins: binning.kind === 'none' ? NO_BINS : unique === undefined ? bins : scaledBins(unique.finish(), scaling),
+        bins: binning.kind === 'none' ? NO_BINS : unique === undefined ? bins : unique.finish(scaling),
         statistics: values?.finish((zone) => cells[zone]! - nodata[zone]!),
       };
     },
@@ -91,7 +89,3 @@ const NO_BINS: ZonalBins = {
   upper: new Float64Array(),
   count: new BigUint64Array(),
 };
-
-function scaledBins(bins: ZonalBins, scaling: Scaling | undefined): ZonalBins {
-  return scaling === undefined ? bins : scaleUnique(bins, scaling);
-}

@@ -1,7 +1,8 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
-import type { Sample } from '../geometry/raster.ts';
+import type { Sample, Scaling } from '../geometry/raster.ts';
 import { valueOfOrderedWord } from './ordered-words.ts';
+import { isReversed, scaledValue } from './scaling.ts';
 import type { ZonalBins } from './types.ts';
 
 /** Number of cells for each pair of zone and value, as columns sorted by zone and then by value, without duplicates. */
@@ -27,7 +28,8 @@ export interface UniqueTotals {
   addRows(rows: UniqueRows): void;
   /** All pairs. Nothing changes them later. */
   rows(): UniqueRows;
-  finish(): ZonalBins;
+  /** The bins of all values, which are scaled. */
+  finish(scaling?: Scaling): ZonalBins;
 }
 
 /**
@@ -56,7 +58,7 @@ export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueT
     add: (members, { zone, ...others }) => addRows({ zone: zone.map((local) => members[local]!), ...others }),
     addRows,
     rows,
-    finish() {
+    finish(scaling) {
       const { zone, value, count } = rows();
       const values = new Float64Array(value.length);
       const counts = new BigUint64Array(value.length);
@@ -64,7 +66,8 @@ export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueT
         values[i] = valueOfOrderedWord(sample, value[i]!);
         counts[i] = BigInt(count[i]!);
       }
-      return { zone, lower: values, upper: values, count: counts };
+      const bins = { zone, lower: values, upper: values, count: counts };
+      return scaling === undefined ? bins : scaleUnique(bins, scaling);
     },
   };
 }
@@ -102,4 +105,28 @@ function tooMany({ zone }: UniqueRows, memoryBytes: number): OutOfMemoryError {
     remedy:
       'Count in bins, count fewer zones at a time, or raise the limit (--memory; a quarter of it is used for this).',
   });
+}
+
+/**
+ * Replaces unique stored values by their scaled values, ascending within each zone. Values that are equal after
+ * rounding are merged. Values that become infinite are counted as above or below all bins.
+ */
+function scaleUnique({ zone, lower, count }: ZonalBins, scaling: Scaling): ZonalBins {
+  const order = Uint32Array.from(zone.keys());
+  if (isReversed(scaling)) order.sort((a, b) => zone[a]! - zone[b]! || b - a);
+  const kept = { zone: new Uint32Array(order.length), value: new Float64Array(order.length) };
+  const counts = new BigUint64Array(order.length);
+  let rows = 0;
+  for (const row of order) {
+    const value = scaledValue(scaling, lower[row]!);
+    if (!Number.isFinite(value)) continue;
+    const isSame = rows > 0 && kept.zone[rows - 1] === zone[row] && kept.value[rows - 1] === value;
+    if (!isSame) {
+      kept.zone[rows] = zone[row]!;
+      kept.value[rows++] = value;
+    }
+    counts[rows - 1]! += count[row]!;
+  }
+  const values = kept.value.slice(0, rows);
+  return { zone: kept.zone.slice(0, rows), lower: values, upper: values, count: counts.slice(0, rows) };
 }

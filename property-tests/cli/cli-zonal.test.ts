@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RasterSource } from '../../algorithms/geometry/raster.ts';
 import type { ZonalJob } from '../../algorithms/zonal/index.ts';
+import { perStatistic } from '../../algorithms/zonal/statistics.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
 import { parseZonalArguments } from '../../cli/arguments.ts';
 import { exitCodeOf } from '../../cli/failure.ts';
@@ -150,12 +151,7 @@ async function counted({ zones, binning, onProgress }: ZonalJob): Promise<ZonalH
     nodata: none,
     below: none,
     above: none,
-    statistics: {
-      minimum: ones,
-      maximum: ones,
-      mean: ones,
-      sum: new Float64Array(length).fill(4),
-    },
+    statistics: perStatistic((field) => (field === 'sum' ? new Float64Array(length).fill(4) : ones)),
     gridStep: [2 ** -21, 2 ** -21],
     notes: [{ code: 'zonal/note', message: 'A note of the count.' }],
   };

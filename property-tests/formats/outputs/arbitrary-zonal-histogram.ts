@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { perStatistic, STATISTIC_FIELDS } from '../../../algorithms/zonal/statistics.ts';
 import type { WithStatistics } from '../../../algorithms/zonal/types.ts';
 
 interface ZoneDraft {
@@ -10,6 +11,9 @@ interface ZoneDraft {
 }
 
 const EDGES = [-2, -0.5, 0, 0.1, 0.30000000000000004, 1e-7 + 1, 12345.678, 1e21];
+
+/** Values of statistics, one after the other. */
+const VALUES = [-3.5, 1e22, 1 / 3, 0.1 + 0.2];
 
 /** Names of zones, with all characters that could confuse a CSV reader. */
 export const awkwardName: fc.Arbitrary<string> = fc.oneof(
@@ -54,12 +58,7 @@ function toHistogram(zones: readonly ZoneDraft[]): WithStatistics {
     nodata: BigUint64Array.from(zones, (zone) => zone.nodata),
     below: BigUint64Array.from(zones, (zone) => zone.below),
     above: BigUint64Array.from(zones, (zone) => zone.above),
-    statistics: {
-      minimum: blankOr(-3.5),
-      maximum: blankOr(1e22),
-      sum: blankOr(0.1 + 0.2),
-      mean: blankOr(1 / 3),
-    },
+    statistics: perStatistic((field) => blankOr(VALUES[STATISTIC_FIELDS.indexOf(field) % VALUES.length]!)),
     gridStep: [2 ** -20, 2 ** -21],
     notes: [],
   };

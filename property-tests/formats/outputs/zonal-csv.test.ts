@@ -1,4 +1,5 @@
 import { describe, expect } from 'vitest';
+import { perStatistic } from '../../../algorithms/zonal/statistics.ts';
 import type { ZonalHistogram } from '../../../algorithms/zonal/types.ts';
 import { statisticsCsv, zonalCsv } from '../../../formats/zonal-csv.ts';
 import { fc, test } from '../../law-test.ts';
@@ -148,12 +149,7 @@ function empty(names: readonly string[]): ZonalHistogram {
     nodata: counts(),
     below: counts(),
     above: counts(),
-    statistics: {
-      minimum: blanks(),
-      maximum: blanks(),
-      sum: blanks(),
-      mean: blanks(),
-    },
+    statistics: perStatistic(blanks),
     gridStep: [1, 1],
     notes: [],
   };

@@ -2,6 +2,7 @@ import * as Plot from '@observablehq/plot';
 import { describe, expect } from 'vitest';
 import type { Polygons } from '../../../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../../../algorithms/geometry/raster.ts';
+import { perStatistic } from '../../../algorithms/zonal/statistics.ts';
 import type { WithStatistics, ZonalHistogram } from '../../../algorithms/zonal/types.ts';
 import { barsOf } from '../../../formats/zonal-plot/bars.ts';
 import { chooseColors } from '../../../formats/zonal-plot/colors.ts';
@@ -57,12 +58,7 @@ function zonesWithMeans(names: readonly string[], means: readonly number[]): Wit
     nodata: none,
     below: none,
     above: none,
-    statistics: {
-      minimum: Float64Array.from(means),
-      maximum: Float64Array.from(means),
-      sum: Float64Array.from(means),
-      mean: Float64Array.from(means),
-    },
+    statistics: perStatistic(() => Float64Array.from(means)),
     gridStep: [1, 1],
     notes: [],
   };
