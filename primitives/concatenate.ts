@@ -11,7 +11,7 @@ import {
   withColumns,
 } from './columns/column.ts';
 import { addLengths } from './columns/length.ts';
-import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { destination, fuse, storeRows } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { ArgumentError, type ErrorDetails } from './errors.ts';
@@ -78,10 +78,5 @@ function putRows(
     ...loader.load(words, index),
   ]);
   const stores = stored.map((column, i) => ({ ...destination(column), index: 0, value: 1 + i }));
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(length),
-    program: programOf(placed, context, length),
-    stores,
-  });
+  storeRows(context, length, placed, stores);
 }

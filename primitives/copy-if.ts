@@ -11,7 +11,7 @@ import {
 } from './columns/column.ts';
 import { contextOf } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
-import { alive, destination, fuse, type Loader, programOf } from './columns/program.ts';
+import { destination, fuse, type Loader, storeWord } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { capacityOf, type Store } from './contract/backend.ts';
@@ -188,10 +188,5 @@ function countOthers({ context, length }: Choice, some: Memory, others: Memory):
   const difference = fuse('countOthers', [], ['u32'], (_index, _, loader) => [
     loader.length(length).sub(loader.length(countIn(some, 0, 2 ** 32 - 1))),
   ]);
-  context.backend.run({
-    kind: 'forEach',
-    extent: 1,
-    program: programOf(difference),
-    stores: [{ buffer: alive(others).buffer, offset: 0, capacity: 1, value: 0 }],
-  });
+  storeWord(context, difference, others);
 }

@@ -10,7 +10,16 @@ import {
   type Table,
 } from './columns/column.ts';
 import { divideLength } from './columns/length.ts';
-import { alive, destination, extentOf, type Fusion, fuse, programOf, storedArray } from './columns/program.ts';
+import {
+  alive,
+  destination,
+  extentOf,
+  type Fusion,
+  fuse,
+  programOf,
+  storedArray,
+  storeRows,
+} from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { storedWords } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
@@ -396,5 +405,5 @@ function foldRuns(
     return folded.map(Let);
   });
   const stores = into.map((column, value) => ({ ...destination(column), value }));
-  context.backend.run({ kind: 'forEach', extent: extentOf(rows), program: programOf(fusion, context, rows), stores });
+  storeRows(context, rows, fusion, stores);
 }

@@ -9,7 +9,7 @@ import {
   requireType,
   type Table,
 } from './columns/column.ts';
-import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { destination, fuse, storeRows } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
 import { type ExpandFunctor, type Expansion, expandBySearch, type Spread } from './expand-search.ts';
@@ -157,7 +157,7 @@ function expandByScan<R extends Shape>(expansion: Expansion<R>, spread: Spread, 
     return applyToRank(functor, fields, loader.load(columnsOf(fields), row), index.sub(offset), bound, loader);
   });
   const stores = results.map((column, value) => ({ ...destination(column), value }));
-  context.backend.run({ kind: 'forEach', extent: extentOf(length), program: programOf(make, context, length), stores });
+  storeRows(context, length, make, stores);
 }
 
 /** Index of the source row for every output row. */
@@ -192,11 +192,6 @@ function markHeads(
     return [count.gt(0), offset, index];
   });
   const store = { ...destination(heads), guard: 0, index: 1, value: 2 };
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(length),
-    program: programOf(marks, context, length),
-    stores: [store],
-  });
+  storeRows(context, length, marks, [store]);
   return heads;
 }

@@ -1,6 +1,6 @@
 import { wrongArgument } from './arguments.ts';
 import { type Column, requireType } from './columns/column.ts';
-import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { destination, extentOf, fuse, programOf, storeRows } from './columns/program.ts';
 import { type ContextOption, inContext, requireContext } from './context-option.ts';
 import { u32 } from './functors/functor.ts';
 import { ctz, popcount } from './functors/standard/bits.ts';
@@ -35,12 +35,7 @@ export function packBits(flags: Column<'bool'>, options?: ContextOption): Column
       );
       // Flags that belong to the same word may be evaluated in parallel, so the OR must be atomic.
       const store = { ...destination(words), guard: 0, index: 1, value: 2, combine: 'or' } as const;
-      context.backend.run({
-        kind: 'forEach',
-        extent: extentOf(flags.length),
-        program: programOf(bits, context, flags.length),
-        stores: [store],
-      });
+      storeRows(context, flags.length, bits, [store]);
       return words;
     });
   });

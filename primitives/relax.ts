@@ -10,7 +10,7 @@ import {
   requireType,
 } from './columns/column.ts';
 import { divideLength } from './columns/length.ts';
-import { alive, destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { destination, extentOf, fuse, programOf, storeRows, storeWord } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
@@ -407,12 +407,7 @@ function findMissing(context: ColumnOwner, cells: DeviceLength, total: Memory): 
     const [all] = loader.load([cellColumn(total, 'u32', 0)], u32(0)) as [U32];
     return [select(u32(0), u32(2 ** 32 - 1), all.gt(loader.length(cells)))];
   });
-  context.backend.run({
-    kind: 'forEach',
-    extent: 1,
-    program: programOf(fusion),
-    stores: [{ buffer: alive(missing).buffer, offset: 0, capacity: 1, value: 0 }],
-  });
+  storeWord(context, fusion, missing);
   return missing;
 }
 
@@ -455,12 +450,7 @@ function copyStates(context: ColumnOwner, columns: readonly Column[], length: Co
   const types = words.map(({ type }) => type);
   const fusion = fuse('relaxStart', [], types, (index, _, loader) => loader.load(words, index));
   const stores = copies.map((column, value) => ({ ...destination(column), value }));
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(length),
-    program: programOf(fusion, context, length),
-    stores,
-  });
+  storeRows(context, length, fusion, stores);
   return copies;
 }
 

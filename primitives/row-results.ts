@@ -1,5 +1,5 @@
 import type { Column, ColumnOwner, Memory } from './columns/column.ts';
-import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
+import { alive, destination, extentOf, fuse, type Loader, programOf, storeRows } from './columns/program.ts';
 import type { Store } from './contract/backend.ts';
 import type { U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
@@ -42,12 +42,7 @@ export function storeResults(
   stores: readonly ResultStore[],
 ): void {
   const fusion = fuse(name, [], types, (index, _, loader) => row(index, loader));
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(length),
-    program: programOf(fusion, context, length),
-    stores: storesOf(stores),
-  });
+  storeRows(context, length, fusion, storesOf(stores));
 }
 
 /**

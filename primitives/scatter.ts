@@ -11,7 +11,7 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
-import { destination, extentOf, type Fusion, fuse, programOf } from './columns/program.ts';
+import { destination, type Fusion, fuse, storeRows } from './columns/program.ts';
 import { memoriesUnder } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
@@ -105,12 +105,7 @@ function scatterRows<C extends Table>(
       loader.load(background, index),
     );
     const whole = stored.map((column, value) => ({ ...destination(column), value }));
-    context.backend.run({
-      kind: 'forEach',
-      extent: extentOf(length),
-      program: programOf(fill, context, length),
-      stores: whole,
-    });
+    storeRows(context, length, fill, whole);
 
     const types = steering.map(({ type }) => type);
     const placed = fuse(primitive, [], [...types, ...zeros], (index, _, loader) =>
@@ -118,12 +113,7 @@ function scatterRows<C extends Table>(
     );
     const guard = flags === undefined ? {} : { guard: 1 };
     const stores = stored.map((column, i) => ({ ...destination(column), index: 0, ...guard, value: types.length + i }));
-    context.backend.run({
-      kind: 'forEach',
-      extent: extentOf(extent),
-      program: programOf(placed, context, extent),
-      stores,
-    });
+    storeRows(context, extent, placed, stores);
     return withColumns(rows, stored);
   });
 }
@@ -185,12 +175,7 @@ export function scatterReduce<C extends WordTable>(
   requireApart(targets);
   for (const target of targets) requireUnread('scatterReduce', [program], target);
   const stores = targets.map((target, i) => ({ ...destination(target), index: 0, value: 1 + i, combine }));
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(extent),
-    program: programOf(program, context, extent),
-    stores,
-  });
+  storeRows(context, extent, program, stores);
 }
 
 /**

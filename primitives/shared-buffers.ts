@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { requireOneOf, requireOptions, wrongArgument } from './arguments.ts';
 import { Column, cellColumn, type DeviceLength, Memory, viewColumn } from './columns/column.ts';
-import { extentOf, fuse, programOf } from './columns/program.ts';
+import { fuse, storeRows } from './columns/program.ts';
 import type { Backend, DeviceBuffer, SharedDevice, Storage } from './contract/backend.ts';
 import type { GpuBuffer } from './contract/gpu-types.ts';
 import { ArgumentError } from './errors.ts';
@@ -248,12 +248,7 @@ function drawRecord({ context }: ContextMemory, length: DeviceLength): Memory {
     select(select(u32(0), u32(1), index.eq(1)), loader.length(length), index.eq(0)),
   ]);
   const store = { buffer: memory.buffer, offset: 0, capacity: words, value: 0 };
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(words),
-    program: programOf(record, context, words),
-    stores: [store],
-  });
+  storeRows(context, words, record, [store]);
   return memory;
 }
 

@@ -1,5 +1,5 @@
 import { type Column, type ColumnOwner, type DeviceLength, sameLength } from './columns/column.ts';
-import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { destination, fuse, storeRows } from './columns/program.ts';
 import { wordsAtHand } from './columns/words.ts';
 
 /**
@@ -20,12 +20,7 @@ export function storeColumns(
     columns: words,
   });
   const stores = stored.map((column, value) => ({ ...destination(column), value }));
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(length),
-    program: programOf(fusion, context, length),
-    stores,
-  });
+  storeRows(context, length, fusion, stores);
   return stored;
 }
 

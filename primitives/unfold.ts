@@ -9,7 +9,7 @@ import {
   requireType,
   type Table,
 } from './columns/column.ts';
-import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
+import { destination, extentOf, fuse, type Loader, programOf, storeRows } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
@@ -296,12 +296,7 @@ function writeFirsts(
     return [count.gt(0), offset, ...loader.load(words, index)];
   });
   const stores = results.map((column, i) => ({ ...destination(column), guard: 0, index: 1, value: 2 + i }));
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(length),
-    program: programOf(placed, context, length),
-    stores,
-  });
+  storeRows(context, length, placed, stores);
 }
 
 /** What a primitive does at the start and at each step of a walk. */

@@ -9,7 +9,7 @@ import {
   withColumns,
 } from './column.ts';
 
-import { extentOf, fuse, programOf } from './program.ts';
+import { fuse, storeWord } from './program.ts';
 
 export { capacityOf } from '../contract/backend.ts';
 
@@ -27,12 +27,7 @@ export function scaleLength(context: ColumnOwner, length: Column['length'], time
   const scaled = fuse('scaleLength', [], ['u32'], (_index, _, loader) => [
     loader.length(length).mul(loader.uniform('u32', times)),
   ]);
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(1),
-    program: programOf(scaled),
-    stores: [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }],
-  });
+  storeWord(context, scaled, memory);
   return { memory, word: 0, minus: 0, limit };
 }
 
@@ -46,12 +41,7 @@ export function divideLength(context: ColumnOwner, length: Column['length'], by:
   const divided = fuse('divideLength', [], ['u32'], (_index, _, loader) => [
     loader.length(length).div(loader.uniform('u32', by)),
   ]);
-  context.backend.run({
-    kind: 'forEach',
-    extent: 1,
-    program: programOf(divided),
-    stores: [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }],
-  });
+  storeWord(context, divided, memory);
   return { memory, word: 0, minus: 0, limit: Math.floor(length.limit / by) };
 }
 
@@ -71,12 +61,7 @@ export function addLengths(
   if (typeof a === 'number' && typeof b === 'number') return limit;
   const memory = context.allocate(1);
   const sum = fuse('addLengths', [], ['u32'], (_index, _, loader) => [loader.length(a).add(loader.length(b))]);
-  context.backend.run({
-    kind: 'forEach',
-    extent: 1,
-    program: programOf(sum),
-    stores: [{ buffer: memory.buffer, offset: 0, capacity: 1, value: 0 }],
-  });
+  storeWord(context, sum, memory);
   return { memory, word: 0, minus: 0, limit };
 }
 

@@ -308,6 +308,23 @@ function bindingOf({ memory, storage, offset, length }: StoredArray): ArrayBindi
   return { buffer: alive(memory).buffer, storage, offset, length: extentOf(length) };
 }
 
+/** Stores the results of a fusion for every row of a length. */
+export function storeRows(
+  context: ColumnOwner,
+  length: Column['length'],
+  fusion: Fusion,
+  stores: readonly Store[],
+): void {
+  const program = programOf(fusion, context, length);
+  context.backend.run({ kind: 'forEach', extent: extentOf(length), program, stores });
+}
+
+/** Stores the result of a fusion that reads no views, for its only row, in the first word of some memory. */
+export function storeWord(context: ColumnOwner, fusion: Fusion, memory: Memory): void {
+  const store = { buffer: alive(memory).buffer, offset: 0, capacity: 1, value: 0 };
+  context.backend.run({ kind: 'forEach', extent: 1, program: programOf(fusion), stores: [store] });
+}
+
 /** Converts the length of a column to the form that backends use. */
 export function extentOf(length: number | DeviceLength): Length {
   if (typeof length === 'number') return length;
