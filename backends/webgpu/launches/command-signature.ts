@@ -3,6 +3,7 @@ import type {
   Boundary,
   DeviceBuffer,
   KernelCommand,
+  KernelKind,
   Length,
   MonoidProgram,
   Program,
@@ -15,6 +16,28 @@ import { COMMAND_PARTS, isList, type Part } from '../../../primitives/contract/v
 import { moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
 import { NumberList } from '../../../primitives/structures.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
+
+/** A part of commands; records and lists of parts in a form that takes little time to go through. */
+type SignedPart = Extract<Part, string> | { readonly fields: readonly Field[] } | { readonly each: SignedPart };
+
+interface Field {
+  readonly name: string;
+  readonly part: SignedPart;
+}
+
+function fieldsOf(parts: { readonly [field: string]: Part }): readonly Field[] {
+  return Object.entries(parts).map(([name, part]) => ({ name, part: signedPart(part) }));
+}
+
+function signedPart(part: Part): SignedPart {
+  if (typeof part === 'string') return part;
+  return isList(part) ? { each: signedPart(part[0]) } : { fields: fieldsOf(part) };
+}
+
+const KINDS = Object.keys(COMMAND_PARTS) as KernelKind[];
+const SIGNED = Object.fromEntries(
+  KINDS.map((kind, number) => [kind, { number, fields: fieldsOf(COMMAND_PARTS[kind]) }]),
+) as { readonly [K in KernelKind]: { readonly number: number; readonly fields: readonly Field[] } };
 
 /** The fields of all kinds of targets. */
 type AnyTarget = { readonly buffer: DeviceBuffer; readonly word?: number } & Partial<Store & Pick<StateLeaf, 'type'>>;
@@ -114,15 +137,16 @@ export class CommandSignature {
 
   /** Appends a command: its kind, and all its parts. */
   command(command: KernelCommand): void {
-    this.list.push(KINDS.indexOf(command.kind));
-    this.#parts(command, COMMAND_PARTS[command.kind]);
+    const { number, fields } = SIGNED[command.kind];
+    this.list.push(number);
+    this.#fields(command, fields);
   }
 
-  #parts(record: object, parts: { readonly [field: string]: Part }): void {
-    for (const field in parts) this.#part((record as { readonly [field: string]: unknown })[field], parts[field]!);
+  #fields(record: object, fields: readonly Field[]): void {
+    for (const { name, part } of fields) this.#part((record as { readonly [field: string]: unknown })[name], part);
   }
 
-  #part(given: unknown, part: Part): void {
+  #part(given: unknown, part: SignedPart): void {
     if (given === undefined) {
       this.list.push(-1);
       return;
@@ -150,12 +174,11 @@ export class CommandSignature {
         this.#value(given);
         break;
       default:
-        if (!isList(part)) {
-          this.#parts(given as object, part);
-          return;
+        if ('fields' in part) this.#fields(given as object, part.fields);
+        else {
+          this.list.push((given as readonly unknown[]).length);
+          for (const each of given as readonly unknown[]) this.#part(each, part.each);
         }
-        this.list.push((given as readonly unknown[]).length);
-        for (const each of given as readonly unknown[]) this.#part(each, part[0]);
     }
   }
 
@@ -174,7 +197,6 @@ export class CommandSignature {
 
 const STORAGES: Readonly<Record<Storage, number>> = { u32: 0, i32: 1, f32: 2, u8: 3, i8: 4, u16: 5, i16: 6 };
 const TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
-const KINDS: readonly string[] = Object.keys(COMMAND_PARTS);
 const BOUNDARIES: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant'];
 /** All words that values of commands may be. */
 const WORDS: readonly string[] = [...TYPES, ...BOUNDARIES];
