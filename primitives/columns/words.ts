@@ -5,7 +5,7 @@ import type { Bool, F32, I32, U32, Value } from '../functors/value.ts';
 import { entryOf, type ScalarType } from '../ir/ir.ts';
 import { Column, type ColumnOwner, viewColumn } from './column.ts';
 import type { FusionKey } from './known-fusions.ts';
-import { destination, extentOf, fuse, programOf } from './program.ts';
+import { destination, fuse, storeRows } from './program.ts';
 
 /**
  * The bit patterns of the column's values as a column of u32, which may be a view. Some devices change NaNs and
@@ -94,11 +94,6 @@ export function storedWords(context: ColumnOwner, column: Column): Column {
   if (source.kind === 'view') return context.materialize(column);
   const words = context.stored(column.type, column.length);
   const fusion = fuse('storedWords', [], [column.type], (index, _, loader) => loader.load([column], index));
-  context.backend.run({
-    kind: 'forEach',
-    extent: extentOf(column.length),
-    program: programOf(fusion, context, column.length),
-    stores: [{ ...destination(words), value: 0 }],
-  });
+  storeRows(context, column.length, fusion, [{ ...destination(words), value: 0 }]);
   return words;
 }
