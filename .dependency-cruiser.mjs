@@ -75,11 +75,11 @@ export default {
     },
     {
       name: 'algorithms give no commands',
-      comment: 'Algorithms call primitives. For launches that no primitive makes, they use `row-results.ts`.',
+      comment: 'Algorithms call primitives. For launches that no primitive makes, they use `rows/row-results.ts`.',
       severity: 'error',
       from: { path: '^algorithms/' },
       to: {
-        path: '^primitives/(contract/(backend|kernel-commands|require-backend)|command|watched-backend|prepared/(script|play))\\.ts$',
+        path: '^primitives/(contract/(backend|kernel-commands|require-backend)|context/watched-backend|prepared/(command|script|play))\\.ts$',
       },
     },
     {
@@ -95,7 +95,7 @@ export default {
         'Backends, analyses and tests read functors through the IR, so it must not depend on how functors are recorded.',
       severity: 'error',
       from: { path: '^primitives/ir/' },
-      to: { pathNot: '^primitives/(ir/|cache\\.ts$)' },
+      to: { pathNot: '^primitives/(ir/|host/cache\\.ts$)' },
     },
   ],
   options: {

@@ -1,8 +1,8 @@
 import { adapterName } from './backends/webgpu/device/adapter-name.ts';
 import { openOn, openWebGpu } from './open.ts';
 import type { Platform } from './platform.ts';
+import { DeviceLostError, OutOfMemoryError } from './primitives/checks/errors.ts';
 import type { Determinism, Limits } from './primitives/contract/backend.ts';
-import { DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
 
 /**
  * One backend or adapter of this machine. The entry has a description of the device if the device can run primitives,

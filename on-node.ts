@@ -1,7 +1,7 @@
 import { type DeviceReport, listDevicesOn } from './devices.ts';
 import { type OpenOptions, openOn } from './open.ts';
 import type { Platform } from './platform.ts';
-import type { Context } from './primitives/context.ts';
+import type { Context } from './primitives/context/context.ts';
 
 /** Node, as the platform of `openOn`. */
 export const node: Platform = {

@@ -3,13 +3,21 @@ import type { Failover } from './backends/failover/index.ts';
 import { aDevice } from './backends/webgpu/device/device-kind.ts';
 import type { TuningChoice, WebGpuBackend } from './backends/webgpu/index.ts';
 import type { Platform } from './platform.ts';
-import { requireOptions, wrongArgument } from './primitives/arguments.ts';
-import { Context } from './primitives/context.ts';
+import { requireOptions, wrongArgument } from './primitives/checks/arguments.ts';
+import { ArgumentError, DeviceLostError, OutOfMemoryError } from './primitives/checks/errors.ts';
+import {
+  aFlag,
+  aFunction,
+  anAddress,
+  anything,
+  type FieldKinds,
+  someRecord,
+  where,
+} from './primitives/checks/kinds.ts';
+import { type OnWarning, QuadrilleWarning, warn } from './primitives/checks/warnings.ts';
+import { Context } from './primitives/context/context.ts';
 import type { Backend, Limits } from './primitives/contract/backend.ts';
 import type { GpuDevice } from './primitives/contract/gpu-types.ts';
-import { ArgumentError, DeviceLostError, OutOfMemoryError } from './primitives/errors.ts';
-import { aFlag, aFunction, anAddress, anything, type FieldKinds, someRecord, where } from './primitives/kinds.ts';
-import { type OnWarning, QuadrilleWarning, warn } from './primitives/warnings.ts';
 
 /** Options of `open`: the backend, its device, and its limits. */
 export interface OpenOptions {

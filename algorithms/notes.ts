@@ -1,4 +1,4 @@
-import { aNumber, anArrayOf, aRecord, aText, type Kind, optional } from '../primitives/kinds.ts';
+import { aNumber, anArrayOf, aRecord, aText, type Kind, optional } from '../primitives/checks/kinds.ts';
 
 /**
  * Something that a reader accepted but the user should know, such as an unclosed ring, or a nodata value that no cell

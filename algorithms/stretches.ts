@@ -1,4 +1,4 @@
-import { turn } from '../primitives/turn.ts';
+import { turn } from '../primitives/host/turn.ts';
 
 /** Long work on the host. It pauses at every `yield`, some milliseconds of work apart at most. */
 export type Stretches<T> = Generator<undefined, T, undefined>;

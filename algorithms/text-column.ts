@@ -1,5 +1,5 @@
-import { requireArguments } from '../primitives/arguments.ts';
-import { anArrayOf, anInstance, aRecord, aText, aWhole, type Kind } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { anArrayOf, anInstance, aRecord, aText, aWhole, type Kind } from '../primitives/checks/kinds.ts';
 
 /**
  * A list of texts as two arrays. Text `i` is the UTF-8 in `bytes[starts[i] … starts[i + 1] − 1]`. The last element of

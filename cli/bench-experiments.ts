@@ -1,6 +1,6 @@
 import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/harness/experiment.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { QuadrilleError } from '../primitives/errors.ts';
+import { QuadrilleError } from '../primitives/checks/errors.ts';
 import { importFile } from './import-file.ts';
 import { suggest } from './suggest.ts';
 

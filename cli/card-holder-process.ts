@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DeviceLostError } from '../primitives/errors.ts';
+import { DeviceLostError } from '../primitives/checks/errors.ts';
 import type { CardHolder, CardSetting } from './card-holder.ts';
 
 /** What the parent asks of the process that holds a card. */

@@ -1,6 +1,6 @@
 import { adapterName } from '../backends/webgpu/device/adapter-name.ts';
+import { DeviceLostError } from '../primitives/checks/errors.ts';
 import type { Gpu } from '../primitives/contract/gpu-types.ts';
-import { DeviceLostError } from '../primitives/errors.ts';
 
 /** How a process gets a card: variables of its environment, and the name by which Dawn chooses an adapter. */
 export interface CardSetting {

@@ -1,5 +1,5 @@
+import { DeviceLostError } from '../primitives/checks/errors.ts';
 import type { Gpu } from '../primitives/contract/gpu-types.ts';
-import { DeviceLostError } from '../primitives/errors.ts';
 import type { CardHolder, CardSetting } from './card-holder.ts';
 import { type Card, type CardProcess, primeTag } from './cards.ts';
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../formats/usage-error.ts';
-import { largestOf } from '../primitives/extremes.ts';
+import { largestOf } from '../primitives/host/extremes.ts';
 import { suggest } from './suggest.ts';
 
 /** An option of a command. The parser and the help text use this description. */

@@ -13,7 +13,7 @@ import { isLabelFormat, type ResultSet, type TileSource } from '../formats/resul
 import type { TileParser } from '../formats/result-sets/tile-parser.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { ItemError } from '../graph/index.ts';
-import { CapacityError, FormatError, GeometryError } from '../primitives/errors.ts';
+import { CapacityError, FormatError, GeometryError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { CompareOptions } from './compare-arguments.ts';
 import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';

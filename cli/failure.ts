@@ -1,5 +1,11 @@
 import { UsageError } from '../formats/usage-error.ts';
-import { ArgumentError, FormatError, GeometryError, PackageError, QuadrilleError } from '../primitives/errors.ts';
+import {
+  ArgumentError,
+  FormatError,
+  GeometryError,
+  PackageError,
+  QuadrilleError,
+} from '../primitives/checks/errors.ts';
 import { Interrupted } from './interrupt.ts';
 
 /**

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { fileError } from '../formats/file-error.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { UnfitWorkerError } from '../graph/index.ts';
-import { FormatError } from '../primitives/errors.ts';
-import { aRecord, aText, aWhole, type Kind } from '../primitives/kinds.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
+import { aRecord, aText, aWhole, type Kind } from '../primitives/checks/kinds.ts';
 
 /** By what a file is known again, in another process or later. */
 export interface FileFacts {

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { UsageError } from '../formats/usage-error.ts';
-import { installRemedy } from '../primitives/optional-packages.ts';
+import { installRemedy } from '../primitives/host/optional-packages.ts';
 
 /** The code and the remedy of the errors of {@link importFile}. */
 export interface ImportFaults {

@@ -14,7 +14,7 @@ import {
 } from '../algorithms/queries/index.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import { graph, type ProgressReport } from '../graph/index.ts';
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import { addHalves } from './index-halves.ts';
 import { placeZones } from './index-place.ts';
 import { quadrantBytes } from './memory.ts';

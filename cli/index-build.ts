@@ -3,7 +3,7 @@ import type { Domain } from '../algorithms/quadrants/domain.ts';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import type { PolygonLayer, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
-import { OutOfMemoryError } from '../primitives/errors.ts';
+import { OutOfMemoryError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { BuildOptions } from './index-arguments.ts';
 import type { BuiltTree, TreeJob, TreeRun } from './index-graph.ts';

@@ -14,7 +14,7 @@ import {
   type QuadrantsWithEdges,
 } from '../algorithms/quadrants/index.ts';
 import { type GraphRun, graph, type ProgressReport } from '../graph/index.ts';
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import { CrsTurned, commonCrs, type LayerSet, standardDomain } from './index-layers.ts';
 import { type Placing, placeZones } from './index-place.ts';
 import { quadrantBytes } from './memory.ts';

@@ -1,6 +1,6 @@
 import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
-import { largestOf } from '../primitives/extremes.ts';
+import { largestOf } from '../primitives/host/extremes.ts';
 import { grouped } from './grouped.ts';
 import type { InfoOptions } from './index-arguments.ts';
 import { type DrawParts, drawTo } from './index-outputs.ts';

@@ -6,7 +6,7 @@ import { withoutGz } from '../formats/gzip.ts';
 import type { PolygonLayer } from '../formats/polygon-layers/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { progress } from '../graph/run/progress.ts';
-import { GeometryError } from '../primitives/errors.ts';
+import { GeometryError } from '../primitives/checks/errors.ts';
 import type { Log } from './log.ts';
 
 /** A file of polygons. Its polygons become one set of the tree. */

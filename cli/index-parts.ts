@@ -1,4 +1,4 @@
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import type { BuildParts } from './index-build.ts';
 import type { InfoParts } from './index-info.ts';
 import type { DrawParts } from './index-outputs.ts';

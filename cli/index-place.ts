@@ -12,7 +12,7 @@ import {
 } from '../algorithms/quadrants/domain.ts';
 import { MAX_STEP, placePolygons } from '../algorithms/queries/place-polygons.ts';
 import { isGeographicCrs } from '../formats/crs.ts';
-import { GeometryError } from '../primitives/errors.ts';
+import { GeometryError } from '../primitives/checks/errors.ts';
 
 /** Polygons whose coordinates are steps of a domain's grid, with their names. */
 export interface PlacedZones {

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { fileError } from '../formats/file-error.ts';
 import { openMaq } from '../formats/maq-file.ts';
 import { overMemory } from '../formats/memory.ts';
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import type { OpenedTree } from './index-info.ts';
 
 const HEAD_BYTES = 80;

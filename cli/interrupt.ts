@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, statSync } from 'node:fs';
-import { QuadrilleError } from '../primitives/errors.ts';
+import { QuadrilleError } from '../primitives/checks/errors.ts';
 
 /** Exit code for each signal. As in shells, the exit code is 128 plus the number of the signal. */
 const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const;

@@ -8,7 +8,7 @@ import {
 } from '../algorithms/neighbours/index.ts';
 import { pairsWithin } from '../algorithms/neighbours/pairs-within.ts';
 import type { Table } from '../primitives/columns/column.ts';
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 
 /** Candidates of a batch of queries. Query i has the candidates `ids[offsets[i]] … ids[offsets[i + 1] − 1]`. */
 export interface Candidates {

@@ -1,4 +1,4 @@
-import { turn } from '../primitives/turn.ts';
+import { turn } from '../primitives/host/turn.ts';
 
 /**
  * The neighbours of a batch of queries. Query i has the rows `offsets[i] … offsets[i + 1] − 1`, in ascending order of

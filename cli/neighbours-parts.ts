@@ -1,4 +1,4 @@
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import type { NeighboursParts } from './neighbours-run.ts';
 import { openTableFile } from './table-files.ts';
 

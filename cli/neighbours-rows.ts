@@ -3,7 +3,7 @@ import { numberOf } from '../algorithms/tables/decimals.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import type { TableFile } from '../formats/tables/table-file.ts';
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import { gatherRows } from './gather-rows.ts';
 
 /** A batch of points, all with finite coordinates. */

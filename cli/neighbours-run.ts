@@ -2,7 +2,7 @@ import { type HostMetric, recordOf } from '../algorithms/neighbours/metrics.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { OutOfMemoryError } from '../primitives/errors.ts';
+import { OutOfMemoryError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
 import type { NeighboursOptions, PointsRequest } from './neighbours-arguments.ts';

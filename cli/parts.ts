@@ -1,5 +1,5 @@
 import { UsageError } from '../formats/usage-error.ts';
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import type { CompareParts } from './compare.ts';
 import type { MachineReport } from './devices.ts';
 import type { TrackParts } from './track-video.ts';

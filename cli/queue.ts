@@ -1,5 +1,5 @@
 import { UsageError } from '../formats/usage-error.ts';
-import { largestOf } from '../primitives/extremes.ts';
+import { largestOf } from '../primitives/host/extremes.ts';
 import type { QueueStatus, RunStatus, WorkerStatus } from '../queues/index.ts';
 import { counted, grouped } from './grouped.ts';
 import type { QueueListOptions, QueueRunOptions } from './queue-arguments.ts';

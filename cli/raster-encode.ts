@@ -4,7 +4,7 @@ import { stageOutputs } from '../formats/atomic-write.ts';
 import type { EncodedRaster, EncodePackedOptions } from '../formats/encode-packed-raster.ts';
 import { expandPatterns } from '../formats/file-patterns.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted, grouped } from './grouped.ts';
 import { sizeText } from './index-summary.ts';

@@ -1,5 +1,5 @@
 import type { BandFacts, PackedFacts } from '../formats/packed-rasters/describe.ts';
-import { largestOf } from '../primitives/extremes.ts';
+import { largestOf } from '../primitives/host/extremes.ts';
 import { grouped } from './grouped.ts';
 import { sizeText } from './index-summary.ts';
 import type { RasterInfoOptions } from './raster-arguments.ts';

@@ -3,7 +3,7 @@ import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { findNoLatitude, isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { GeometryError } from '../primitives/errors.ts';
+import { GeometryError } from '../primitives/checks/errors.ts';
 
 /** A raster with its coordinate system, and notes on the system if it was assumed. */
 export interface Reconciled {

@@ -1,7 +1,7 @@
 import { resolveTarget, type StagedOutputs } from '../formats/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { GraphRun } from '../graph/index.ts';
-import { DeviceLostError, GraphError } from '../primitives/errors.ts';
+import { DeviceLostError, GraphError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { Log, ProgressFigures, ProgressUnit } from './log.ts';
 import { writeToStdout } from './standard-output.ts';

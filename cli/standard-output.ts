@@ -1,7 +1,7 @@
 import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { escapeControls } from '../formats/escape-controls.ts';
 import type { FileChunks } from '../formats/text-chunks.ts';
-import { QuadrilleError } from '../primitives/errors.ts';
+import { QuadrilleError } from '../primitives/checks/errors.ts';
 
 /**
  * Writes text or bytes to stdout, waiting for the reader if necessary. If the reader closes the pipe (`quadrille … |

@@ -1,5 +1,5 @@
 import { PLOT_PACKAGES } from '../formats/plot-packages.ts';
-import { installCommand } from '../primitives/optional-packages.ts';
+import { installCommand } from '../primitives/host/optional-packages.ts';
 import { describe } from './command-line.ts';
 import { TABLE_SPECS } from './table-arguments.ts';
 

@@ -14,7 +14,7 @@ import {
 import { selectInStretches } from '../algorithms/tables/selection.ts';
 import type { TableBatch } from '../formats/tables/table-file.ts';
 import type { Column } from '../primitives/columns/column.ts';
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import { columnAt, narrowed, rowCount } from './table-columns.ts';
 import { computeColumns } from './table-computed.ts';
 import { sortedDictionaries } from './table-dictionaries.ts';

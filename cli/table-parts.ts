@@ -1,4 +1,4 @@
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import { zonalParts } from './parts.ts';
 import type { TableParts } from './table.ts';
 import { openTableFile } from './table-files.ts';

@@ -14,7 +14,7 @@ import { type ValueOperand, valueOperand } from '../algorithms/tables/values.ts'
 import { emptyColumn } from '../formats/tables/parquet/plain.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import { narrowed } from './table-columns.ts';
 import type { NamedAggregate, Question } from './table-question.ts';
 import { requireNoTimeInside } from './table-times.ts';

@@ -2,7 +2,7 @@ import type { Aggregate, Condition, Expression } from '../algorithms/tables/inde
 import { chosenFields } from '../formats/tables/table-errors.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import { suggest } from './suggest.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { parseAggregates, parseColumns, parseCondition } from './table-text/questions.ts';

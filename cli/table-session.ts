@@ -1,4 +1,4 @@
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import type { TableRun, TableSession } from './table.ts';
 import { groupTally } from './table-answer.ts';
 import type { TableOptions } from './table-arguments.ts';

@@ -1,4 +1,4 @@
-import { largestOf } from '../primitives/extremes.ts';
+import { largestOf } from '../primitives/host/extremes.ts';
 
 /** Lays out rows of texts in columns. All rows have as many cells as the first one, which is the header. */
 export function textTable(rows: readonly (readonly string[])[]): string {

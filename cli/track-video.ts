@@ -9,7 +9,7 @@ import { overMemory } from '../formats/memory.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { Video, VideoChannel, VideoFrame } from '../formats/video/video.ts';
 import type { GraphRun } from '../graph/index.ts';
-import { CapacityError, FormatError } from '../primitives/errors.ts';
+import { CapacityError, FormatError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
 import type { Log } from './log.ts';

@@ -7,7 +7,7 @@ import { stageOutputs } from '../formats/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { progress } from '../graph/index.ts';
 import { open } from '../on-node.ts';
-import type { Context } from '../primitives/context.ts';
+import type { Context } from '../primitives/context/context.ts';
 import { counted } from './grouped.ts';
 import { Interrupted } from './interrupt.ts';
 import { requireRoomForElements } from './memory.ts';

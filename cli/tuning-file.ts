@@ -2,7 +2,7 @@ import type { TuningChoice } from '../backends/webgpu/index.ts';
 import { requireTuning } from '../backends/webgpu/tuning/tuning-check.ts';
 import { readTextFile } from '../formats/json-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { ArgumentError } from '../primitives/errors.ts';
+import { ArgumentError } from '../primitives/checks/errors.ts';
 
 /**
  * Reads a tuning from a JSON file. The file contains either only settings, or an entry written by `quadrille tune`.

@@ -1,6 +1,6 @@
 import type { Platform } from '../platform.ts';
-import type { Context } from '../primitives/context.ts';
-import { DeviceLostError } from '../primitives/errors.ts';
+import { DeviceLostError } from '../primitives/checks/errors.ts';
+import type { Context } from '../primitives/context/context.ts';
 import { shownUrl } from '../queues/connection.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { CardParts } from './choose-card.ts';

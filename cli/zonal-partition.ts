@@ -4,8 +4,7 @@ import { countPart, type PartCounts, type SurfacePart } from '../algorithms/zona
 import { aBinning, type Binning } from '../algorithms/zonal/types.ts';
 import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/zones-on-grid.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import type { Context } from '../primitives/index.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
 import {
   aFiniteNumber,
   aFlag,
@@ -17,7 +16,8 @@ import {
   aWord,
   type Kind,
   optional,
-} from '../primitives/kinds.ts';
+} from '../primitives/checks/kinds.ts';
+import type { Context } from '../primitives/index.ts';
 import {
   type FileFacts,
   factsOfFile,

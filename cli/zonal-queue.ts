@@ -2,7 +2,7 @@ import { basename, resolve } from 'node:path';
 import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { graph, type WorkQueue } from '../graph/index.ts';
-import { QuadrilleError } from '../primitives/errors.ts';
+import { QuadrilleError } from '../primitives/checks/errors.ts';
 import type { ZonalOptions, ZonalQueueOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
 import type { News } from './log.ts';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import { listNames, type Note } from '../algorithms/notes.ts';
 import { expandPatterns } from '../formats/file-patterns.ts';
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import { sharesOf } from './memory.ts';
 
 /** A raster band, with notes on what was ignored or unusual in the file. */

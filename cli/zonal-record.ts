@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { stageOutputs } from '../formats/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { decodeItems, encodeItems } from '../graph/remote/wire.ts';
-import { FormatError } from '../primitives/errors.ts';
-import { anArrayOf, aPositive, aRecord, type Kind, someRecord } from '../primitives/kinds.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
+import { anArrayOf, aPositive, aRecord, type Kind, someRecord } from '../primitives/checks/kinds.ts';
 import { differenceOf, type FileFacts, someFileFacts } from './file-facts.ts';
 
 /** What makes a run what it is. Another process goes on with it only if all of this is the same. */

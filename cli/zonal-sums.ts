@@ -1,7 +1,7 @@
 import { checkPartCounts } from '../algorithms/zonal/part-counts.ts';
 import { createPartSums, type PartSums } from '../algorithms/zonal/surface-parts.ts';
 import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
-import { anArrayOf, anything, aRecord, aText, aWhole, type Kind, where } from '../primitives/kinds.ts';
+import { anArrayOf, anything, aRecord, aText, aWhole, type Kind, where } from '../primitives/checks/kinds.ts';
 import type { CountedPartition } from './zonal-partition.ts';
 import type { PlannedPartition } from './zonal-partitions.ts';
 import type { RunRecord } from './zonal-record.ts';

@@ -1,6 +1,6 @@
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/index.ts';
 import { countFailed } from '../graph/remote/job-wire.ts';
-import { GraphError, QuadrilleError } from '../primitives/errors.ts';
+import { GraphError, QuadrilleError } from '../primitives/checks/errors.ts';
 import type { ProgressFigures } from './log.ts';
 
 /** Milliseconds between two looks at the workers of a queue. */

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { requireArguments } from '../primitives/arguments.ts';
-import { anArrayOf, aText } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { anArrayOf, aText } from '../primitives/checks/kinds.ts';
 import { unwritable, writeFailed } from './output-errors.ts';
 import { sweepTemporaries, temporaryName } from './temporary-files.ts';
 import type { FileChunks } from './text-chunks.ts';

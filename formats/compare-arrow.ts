@@ -1,6 +1,6 @@
 import { type Batch, batchType, bool, Column, type DataType, float64, uint64, utf8 } from '@uwdata/flechette';
 import type { TextColumn } from '../algorithms/text-column.ts';
-import { requireArguments } from '../primitives/arguments.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
 import { arrowFile, bitsOf } from './arrow-file.ts';
 import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
 

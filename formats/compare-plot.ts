@@ -1,6 +1,6 @@
 import { type Comparison, comparisonFields, RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { aRecord, aText, type Kind } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { aRecord, aText, type Kind } from '../primitives/checks/kinds.ts';
 import { BAR, histogramChart } from './histogram-chart.ts';
 import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts';
 

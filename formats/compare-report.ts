@@ -2,8 +2,8 @@ import { meanOf } from '../algorithms/cross-compare/areas.ts';
 import { aComparison, type CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
 import type { ReportSection, ReportTable } from '../graph/reports/report-page.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { aNumber, anArrayOf, aRecord, aText, atLeast, type Kind } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { aNumber, anArrayOf, aRecord, aText, atLeast, type Kind } from '../primitives/checks/kinds.ts';
 import { comparePlot } from './compare-plot.ts';
 import { aCompareRun, type CompareRun, noMatching, noSimilarity } from './compare-summary.ts';
 

@@ -1,7 +1,7 @@
 import { aComparison, type CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import { type BothSides, RATIO_BINS } from '../algorithms/cross-compare/totals.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { aNumber, aRecord, aText, type Kind } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { aNumber, aRecord, aText, type Kind } from '../primitives/checks/kinds.ts';
 
 /** The inputs, the backend and the pixel size of a comparison. */
 export interface CompareRun {

@@ -1,8 +1,17 @@
 import { meanOf } from '../algorithms/cross-compare/areas.ts';
 import type { SideResult, TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
 import { aTextColumn, type TextColumn } from '../algorithms/text-column.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { anArrayOf, anInstance, anything, aRecord, aText, aWhole, aWord, type Kind } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import {
+  anArrayOf,
+  anInstance,
+  anything,
+  aRecord,
+  aText,
+  aWhole,
+  aWord,
+  type Kind,
+} from '../primitives/checks/kinds.ts';
 
 /**
  * A column of a table. In a `text` column, `rows[i]` is the index in `texts` of the text of row `i`, so that rows can

@@ -1,5 +1,5 @@
 import type { TextColumn } from '../algorithms/text-column.ts';
-import { requireArguments, requireOptions } from '../primitives/arguments.ts';
+import { requireArguments, requireOptions } from '../primitives/checks/arguments.ts';
 import { aTable, type CompareColumn, type CompareRows, type TableWriter } from './compare-tables.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 

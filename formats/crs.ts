@@ -1,5 +1,5 @@
-import { requireArguments } from '../primitives/arguments.ts';
-import { aText, optional } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { aText, optional } from '../primitives/checks/kinds.ts';
 
 /**
  * Rewrites the name of a coordinate reference system as `AUTHORITY:code`: `urn:ogc:def:crs:EPSG::26915`,

@@ -1,4 +1,4 @@
-import { aFlag, type FieldKinds } from '../primitives/kinds.ts';
+import { aFlag, type FieldKinds } from '../primitives/checks/kinds.ts';
 
 /**
  * Puts an apostrophe before a text that a spreadsheet would take for a formula: one that begins with `=`, `+`, `-`, `@`,

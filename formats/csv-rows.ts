@@ -1,5 +1,5 @@
 import { quoteName } from '../algorithms/notes.ts';
-import { FormatError, type QuadrilleError } from '../primitives/errors.ts';
+import { FormatError, type QuadrilleError } from '../primitives/checks/errors.ts';
 import { numberEnd, readJsonNumber } from './polygon-layers/json-number.ts';
 import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
 import { findHead, type Head, textOf } from './tables/csv/head.ts';

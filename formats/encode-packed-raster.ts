@@ -1,8 +1,7 @@
 import type { Note } from '../algorithms/notes.ts';
-import { aContext } from '../primitives/argument-kinds.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { ArgumentError, FormatError } from '../primitives/errors.ts';
-import type { Context } from '../primitives/index.ts';
+import { aContext } from '../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { ArgumentError, FormatError } from '../primitives/checks/errors.ts';
 import {
   aFunction,
   aPositive,
@@ -13,7 +12,8 @@ import {
   aWord,
   optional,
   someOptions,
-} from '../primitives/kinds.ts';
+} from '../primitives/checks/kinds.ts';
+import type { Context } from '../primitives/index.ts';
 import { stageOutputs } from './atomic-write.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { type GeoTiffCells, openTurnedGeoTiff } from './geotiff.ts';

@@ -1,5 +1,5 @@
 import { quoteName } from '../algorithms/notes.ts';
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import { normalizeCrs } from './crs.ts';
 import { IncompleteRecord } from './left-out.ts';
 

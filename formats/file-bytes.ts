@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import { fileError } from './file-error.ts';
 import { type ByteSource, checkRange, truncated } from './tiff/byte-source.ts';
 

@@ -1,12 +1,12 @@
 import { type BigIntStats, close, fstat, open, read } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { requireOneOf, requireOptions, wrongArgument } from '../primitives/arguments.ts';
+import { requireOneOf, requireOptions, wrongArgument } from '../primitives/checks/arguments.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
+import { anything, aWhole, type FieldKinds, optional } from '../primitives/checks/kinds.ts';
+import { STORAGE_BYTES } from '../primitives/context/uploads.ts';
 import type { Storage } from '../primitives/contract/backend.ts';
-import { FormatError } from '../primitives/errors.ts';
 import type { ElementReader } from '../primitives/index.ts';
-import { anything, aWhole, type FieldKinds, optional } from '../primitives/kinds.ts';
-import { STORAGE_BYTES } from '../primitives/uploads.ts';
 import { fileError } from './file-error.ts';
 
 /** Specifies which elements of a file are read. */

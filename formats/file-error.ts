@@ -1,4 +1,4 @@
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 
 /**
  * Converts an error of the file system to a `FormatError` with the file's name and a remedy. Returns other errors

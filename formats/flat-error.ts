@@ -1,4 +1,4 @@
-import * as errors from '../primitives/errors.ts';
+import * as errors from '../primitives/checks/errors.ts';
 
 /**
  * The fields of an error, in a form that can be sent to another thread. If the error itself were sent, it would lose

@@ -8,8 +8,8 @@ import {
   type Sample,
   type Window,
 } from '../algorithms/geometry/raster.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { ArgumentError, FormatError } from '../primitives/errors.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { ArgumentError, FormatError } from '../primitives/checks/errors.ts';
 import {
   aFlag,
   aFunction,
@@ -21,7 +21,7 @@ import {
   eitherOf,
   type Kind,
   optional,
-} from '../primitives/kinds.ts';
+} from '../primitives/checks/kinds.ts';
 import { type OpenedOutput, openOutput } from './atomic-write.ts';
 import { isGeographicCrs, sameCrs } from './crs.ts';
 import { reason } from './output-errors.ts';

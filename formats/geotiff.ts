@@ -1,7 +1,7 @@
 import type { RasterGrid, RasterSource, Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { FormatError } from '../primitives/errors.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import {
   aFlag,
   aNumber,
@@ -14,7 +14,7 @@ import {
   eitherOf,
   optional,
   someOptions,
-} from '../primitives/kinds.ts';
+} from '../primitives/checks/kinds.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';

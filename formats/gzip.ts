@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { constants, createGunzip, gunzip, gunzipSync } from 'node:zlib';
-import { FormatError } from '../primitives/errors.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import { fileTooLarge } from './memory.ts';
 
 /** Whether bytes begin with the magic number of gzip. */

@@ -1,7 +1,7 @@
 import { constants, isUtf8 } from 'node:buffer';
 import { stat } from 'node:fs/promises';
 import { getHeapStatistics } from 'node:v8';
-import { FormatError, OutOfMemoryError } from '../primitives/errors.ts';
+import { FormatError, OutOfMemoryError } from '../primitives/checks/errors.ts';
 import { fileError } from './file-error.ts';
 import { unpacked } from './gzip.ts';
 import { findJsonFault } from './json-syntax.ts';

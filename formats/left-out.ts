@@ -1,5 +1,5 @@
 import type { Note, NoteTally } from '../algorithms/notes.ts';
-import { FormatError, GeometryError } from '../primitives/errors.ts';
+import { FormatError, GeometryError } from '../primitives/checks/errors.ts';
 
 /** What to do with a record that is wrong: throw its error, or leave the record out and note it. */
 export type OnBadRecord = 'stop' | 'skip';

@@ -1,8 +1,8 @@
 import { aHostTree, type HostMaqTree, type HostMaqTreeWithEdges, hasEdges } from '../algorithms/maq-tree/host-tree.ts';
 import type { MaqExtent } from '../algorithms/maq-tree/tree.ts';
 import { aDomain, type Domain, threeNumbers } from '../algorithms/quadrants/domain.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { FormatError } from '../primitives/errors.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
 import {
   aFlag,
   anArrayOf,
@@ -14,7 +14,7 @@ import {
   type Kind,
   optional,
   someOptions,
-} from '../primitives/kinds.ts';
+} from '../primitives/checks/kinds.ts';
 
 /**
  * A quadtree of polygons (MAQ tree) with the data that queries need: its domain, the number of levels, and the names of

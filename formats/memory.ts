@@ -1,5 +1,5 @@
 import { bytesText } from '../algorithms/bytes-text.ts';
-import { type ErrorPlace, OutOfMemoryError } from '../primitives/errors.ts';
+import { type ErrorPlace, OutOfMemoryError } from '../primitives/checks/errors.ts';
 
 /** Data for the error message about memory that exceeds a limit. */
 export interface MemoryNeed {

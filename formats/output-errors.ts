@@ -1,4 +1,4 @@
-import { QuadrilleError } from '../primitives/errors.ts';
+import { QuadrilleError } from '../primitives/checks/errors.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The error for an output file that cannot be opened for writing. */

@@ -1,6 +1,15 @@
-import { aContext } from '../primitives/argument-kinds.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { aFlag, aNumber, anInstance, aText, aWord, eitherOf, optional, someOptions } from '../primitives/kinds.ts';
+import { aContext } from '../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import {
+  aFlag,
+  aNumber,
+  anInstance,
+  aText,
+  aWord,
+  eitherOf,
+  optional,
+  someOptions,
+} from '../primitives/checks/kinds.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { openPackedBand, type PackedBandOptions, type PackedRasterSource } from './packed-rasters/reader.ts';
 import { bytesInMemory } from './tiff/byte-source.ts';

@@ -1,5 +1,5 @@
-import { PackageError } from '../primitives/errors.ts';
-import { installRemedy, isMissing } from '../primitives/optional-packages.ts';
+import { PackageError } from '../primitives/checks/errors.ts';
+import { installRemedy, isMissing } from '../primitives/host/optional-packages.ts';
 
 /** Optional packages for drawing charts, which users must install themselves. */
 export const PLOT_PACKAGES = ['@observablehq/plot', 'linkedom'] as const;

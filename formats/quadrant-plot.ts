@@ -1,6 +1,6 @@
 import { DOMAIN_BITS, DOMAIN_STEPS } from '../algorithms/quadrants/domain.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { aFiniteNumber, aRecord, type Kind, optional, someOptions } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { aFiniteNumber, aRecord, type Kind, optional, someOptions } from '../primitives/checks/kinds.ts';
 import { aDrawnFile, type MaqFile } from './maq-file.ts';
 import { cellsWithin, type DrawnCells, extentOf, frameOf, type QuadrantFrame } from './quadrant-plot/cells.ts';
 import { type Outlines, outlinesOf } from './quadrant-plot/outlines.ts';

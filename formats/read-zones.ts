@@ -1,5 +1,5 @@
-import { requireArguments } from '../primitives/arguments.ts';
-import { aText, type Kind, someOptions } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { aText, type Kind, someOptions } from '../primitives/checks/kinds.ts';
 import { readTextFile } from './json-file.ts';
 import { isByLine, readPolygonLayer } from './polygon-layers/open-polygon-layer.ts';
 import { parseZones, type ReadZones, ZONE_OPTIONS, type ZoneOptions } from './zones.ts';

@@ -1,5 +1,5 @@
-import { CapacityError, GeometryError } from '../primitives/errors.ts';
-import { withArticle } from '../primitives/given.ts';
+import { CapacityError, GeometryError } from '../primitives/checks/errors.ts';
+import { withArticle } from '../primitives/checks/given.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
 import { resizedFloats } from './resized.ts';
 

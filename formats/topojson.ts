@@ -1,7 +1,7 @@
 import { feature as expand } from 'topojson-client';
 import type { Polygon, Topology } from 'topojson-specification';
 import { listNames } from '../algorithms/notes.ts';
-import { CapacityError, FormatError } from '../primitives/errors.ts';
+import { CapacityError, FormatError } from '../primitives/checks/errors.ts';
 import {
   describeFeature,
   type FeaturePlace,

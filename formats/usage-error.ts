@@ -1,4 +1,4 @@
-import { QuadrilleError } from '../primitives/errors.ts';
+import { QuadrilleError } from '../primitives/checks/errors.ts';
 
 /** The error for an invalid command line or option. */
 export class UsageError extends QuadrilleError {

@@ -1,7 +1,7 @@
 import { perStatistic, STATISTIC_NAMES } from '../algorithms/zonal/statistics.ts';
 import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
-import { requireArguments, requireOptions } from '../primitives/arguments.ts';
-import { aFlag, aText, type FieldKinds } from '../primitives/kinds.ts';
+import { requireArguments, requireOptions } from '../primitives/checks/arguments.ts';
+import { aFlag, aText, type FieldKinds } from '../primitives/checks/kinds.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
 import { statisticsOf } from './zonal-statistics.ts';

@@ -2,8 +2,8 @@ import type { Sample } from '../algorithms/geometry/raster.ts';
 import { type Note, someNotes } from '../algorithms/notes.ts';
 import { STATISTIC_FIELDS, STATISTICS } from '../algorithms/zonal/statistics.ts';
 import { aHistogram, type Binning, type ZonalHistogram } from '../algorithms/zonal/types.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { aRecord, aText, type Kind, where } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { aRecord, aText, type Kind, where } from '../primitives/checks/kinds.ts';
 import { inChunks } from './text-chunks.ts';
 
 /** Facts about the computation of a zonal histogram that the histogram itself does not contain. */

@@ -1,6 +1,6 @@
 import type { ZoneStatistics } from '../algorithms/zonal/statistics.ts';
 import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
-import { ArgumentError } from '../primitives/errors.ts';
+import { ArgumentError } from '../primitives/checks/errors.ts';
 
 /** The statistics of a zonal histogram. Throws if they were not computed. */
 export function statisticsOf({ statistics }: ZonalHistogram): ZoneStatistics {

@@ -1,8 +1,16 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import { type Note, noteTally, quoteName } from '../algorithms/notes.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { FormatError } from '../primitives/errors.ts';
-import { aPositive, aText, aWord, type FieldKinds, type Kind, optional, someOptions } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { FormatError } from '../primitives/checks/errors.ts';
+import {
+  aPositive,
+  aText,
+  aWord,
+  type FieldKinds,
+  type Kind,
+  optional,
+  someOptions,
+} from '../primitives/checks/kinds.ts';
 import { findNoLatitude, isGeographicCrs, normalizeCrs } from './crs.ts';
 import { type FeaturePlace, isJsonObject, noPolygonsError, type RawFeature, type RawFeatures } from './feature.ts';
 import { geoJsonFeatures, isGeoJson } from './geojson.ts';

@@ -1,4 +1,5 @@
-import { requireArray } from './arguments.ts';
+import { requireArray } from './checks/arguments.ts';
+import { ArgumentError, type ErrorDetails } from './checks/errors.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -13,8 +14,7 @@ import {
 import { addLengths } from './columns/length.ts';
 import { destination, fuse, storeRows } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, requireContext } from './context-option.ts';
-import { ArgumentError, type ErrorDetails } from './errors.ts';
+import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 
 type Length = number | DeviceLength;
 

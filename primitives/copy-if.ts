@@ -1,4 +1,4 @@
-import { requireFunctor } from './arguments.ts';
+import { requireFunctor } from './checks/arguments.ts';
 import {
   Column,
   type ColumnOwner,
@@ -13,7 +13,7 @@ import { contextOf } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { destination, fuse, type Loader, storeWord } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, requireContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 import { capacityOf, type Store } from './contract/backend.ts';
 import { type bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';

@@ -1,6 +1,6 @@
 import { type Column, columnsOf, type Table, viewColumn } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
-import { type ContextOption, inContext, inContextOf } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf } from './context/context-option.ts';
 import { flagsOf, type Predicate } from './copy-if.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { Bool } from './functors/value.ts';

@@ -1,4 +1,7 @@
-import { requireFunctor, requireOptions, requireRecord, requireValue, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireOptions, requireRecord, requireValue, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { isRecord } from './checks/given.ts';
+import { anything, aWhole, type FieldKinds, someRecord } from './checks/kinds.ts';
 import {
   Column,
   type ColumnOwner,
@@ -22,21 +25,18 @@ import {
 } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { storedWords } from './columns/words.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { CrossReduceCommand, Program, VectorLeaf } from './contract/backend.ts';
 import { runsOf } from './derived/cross-reduce-by-rows.ts';
-import { ArgumentError } from './errors.ts';
 import { For, Let, Var } from './functors/control.ts';
 import { type FunctorDescription, splitParameters } from './functors/functor.ts';
 import { call, literal } from './functors/recorder.ts';
 import { assemble, flatten, leafTypes, type PlainOf, type Shape, shapeText, type Tree } from './functors/shapes.ts';
 import { Value } from './functors/value.ts';
-import { isRecord } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
-import { anything, aWhole, type FieldKinds, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { type Monoid, monoidProgram } from './monoid.ts';
-import type { CaptureArguments } from './row-fields.ts';
+import type { CaptureArguments } from './rows/row-fields.ts';
 
 /**
  * Vectors of `dimensions` elements each, stored one after another: element d of vector i is at `i · dimensions + d`.

@@ -1,13 +1,13 @@
-import { requireArguments, wrongArgument } from './arguments.ts';
+import { requireArguments, wrongArgument } from './checks/arguments.ts';
+import { anything, aWhole, aWord, optional, someOptions, someRecord } from './checks/kinds.ts';
 import { Column, type ColumnOwner, commonLength, requireType } from './columns/column.ts';
 import { elementsPerWord } from './columns/host-array.ts';
 import { capacityOf, scaleLength } from './columns/length.ts';
 import { alive, extentOf, fuse, programOf, storedArray } from './columns/program.ts';
 import { storedWords } from './columns/words.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { ArrayBinding } from './contract/backend.ts';
 import { gather } from './gather.ts';
-import { anything, aWhole, aWord, optional, someOptions, someRecord } from './kinds.ts';
 import type { PackedFormat } from './narrow.ts';
 import { sequence } from './sequence.ts';
 import { MAX_CELLS } from './tile-sums.ts';

@@ -8,7 +8,7 @@ import { leafTypes, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { bindCaptures } from './map.ts';
-import { applyToRank, type CaptureArguments, type Fields } from './row-fields.ts';
+import { applyToRank, type CaptureArguments, type Fields } from './rows/row-fields.ts';
 import { partitionPoint } from './search.ts';
 
 /**

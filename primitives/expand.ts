@@ -1,4 +1,5 @@
-import { requireFunctor, requireOptions } from './arguments.ts';
+import { requireFunctor, requireOptions } from './checks/arguments.ts';
+import { anything, type FieldKinds, someRecord } from './checks/kinds.ts';
 import {
   type Column,
   type ColumnsOf,
@@ -11,16 +12,15 @@ import {
 } from './columns/column.ts';
 import { destination, fuse, storeRows } from './columns/program.ts';
 import { columnsIn, memoriesIn } from './columns/reachable.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { type ExpandFunctor, type Expansion, expandBySearch, type Spread } from './expand-search.ts';
 import { u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
-import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { bindCaptures } from './map.ts';
 import { maximum } from './monoid.ts';
-import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './placed-rows.ts';
-import { applyToRank, type CaptureArguments, fieldsBesideRank } from './row-fields.ts';
+import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './rows/placed-rows.ts';
+import { applyToRank, type CaptureArguments, fieldsBesideRank } from './rows/row-fields.ts';
 import { fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 

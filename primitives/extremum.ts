@@ -1,5 +1,5 @@
 import { Column, commonLength, NUMBERS, requireType } from './columns/column.ts';
-import { type ContextOption, inContext, inContextOf } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf } from './context/context-option.ts';
 import { f32, i32, u32, u64 } from './functors/functor.ts';
 import type { Scalar, Shape } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';

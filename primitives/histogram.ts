@@ -1,16 +1,22 @@
-import { requireNumber, requireOptions, wrongArgument } from './arguments.ts';
+import { requireNumber, requireOptions, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { describeGiven } from './checks/given.ts';
+import { anything } from './checks/kinds.ts';
 import { type Column, type ColumnOwner, NUMBERS, requireType, viewColumn } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, inContextOf, inNamedContext, requireContext } from './context-option.ts';
-import { ArgumentError } from './errors.ts';
+import {
+  type ContextOption,
+  inContext,
+  inContextOf,
+  inNamedContext,
+  requireContext,
+} from './context/context-option.ts';
 import { fn, u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import { f32BitsToSortable } from './functors/standard/sortable.ts';
 import type { U32 } from './functors/value.ts';
-import { describeGiven } from './given.ts';
 import { bitsOfF32, f32OfBits } from './ir/semantics.ts';
-import { anything } from './kinds.ts';
 import { map } from './map.ts';
 import { upperBound } from './search.ts';
 

@@ -6,6 +6,8 @@
  */
 
 export * from './adjacent-difference.ts';
+export * from './checks/errors.ts';
+export { type OnWarning, QuadrilleWarning } from './checks/warnings.ts';
 export {
   Column,
   type ColumnOwner,
@@ -16,26 +18,33 @@ export {
 } from './columns/column.ts';
 export type { HostArray, HostArrayOf, StoredArrayOf } from './columns/host-array.ts';
 export type { ViewReport } from './columns/view-reports.ts';
-export type { Command } from './command.ts';
 export * from './concatenate.ts';
-export * from './context.ts';
-export type { ContextOption } from './context-option.ts';
+export * from './context/context.ts';
+export type { ContextOption } from './context/context-option.ts';
+export type { IntoArray, IntoArrayOf, IntoTable, ReadOptions } from './context/downloads.ts';
+export * from './context/explain.ts';
+export type { LentArray, LentElements } from './context/lent-arrays.ts';
+export type {
+  BorrowOptions,
+  BufferCount,
+  BufferElements,
+  ElementsType,
+  LendOptions,
+  LentColumn,
+} from './context/shared-buffers.ts';
+export type { ElementFiller, ElementReader, UploadOptions, UploadSource } from './context/uploads.ts';
 export * from './contract/backend.ts';
 export type { GpuBuffer, GpuBufferLike } from './contract/gpu-types.ts';
 export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
 export * from './count.ts';
 export * from './cross-reduce.ts';
 export { type CellFormat, type DecodeTilesOptions, decodeTiles, type EncodedTiles } from './decode-tiles.ts';
-export type { IntoArray, IntoArrayOf, IntoTable, ReadOptions } from './downloads.ts';
-export * from './errors.ts';
 export * from './expand.ts';
 export type { ExpandFunctor } from './expand-search.ts';
-export * from './explain.ts';
 export * from './extremum.ts';
 export * from './functors/index.ts';
 export * from './gather.ts';
 export { binOf, type HistogramOptions, histogram, histogramEdges, histogramEven } from './histogram.ts';
-export type { LentArray, LentElements } from './lent-arrays.ts';
 export { map } from './map.ts';
 export * from './merge.ts';
 export {
@@ -56,6 +65,7 @@ export {
 export * from './narrow.ts';
 export * from './pack.ts';
 export { bitPlaces, packBits } from './pack-bits.ts';
+export type { Command } from './prepared/command.ts';
 export {
   type InputOptions,
   input,
@@ -78,21 +88,11 @@ export { type ScatterOptions, scatter, scatterIf, scatterReduce, type WordTable 
 export { lowerBound, type SearchOptions, upperBound } from './search.ts';
 export * from './select-kth.ts';
 export * from './sequence.ts';
-export type {
-  BorrowOptions,
-  BufferCount,
-  BufferElements,
-  ElementsType,
-  LendOptions,
-  LentColumn,
-} from './shared-buffers.ts';
 export * from './slice.ts';
 export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';
 export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';
 export * from './tile-histograms.ts';
 export { type TileOptions, tileSums } from './tile-sums.ts';
 export * from './unfold.ts';
-export type { ElementFiller, ElementReader, UploadOptions, UploadSource } from './uploads.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';
-export { type OnWarning, QuadrilleWarning } from './warnings.ts';
 export * from './weighted-histogram.ts';

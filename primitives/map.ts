@@ -1,4 +1,5 @@
-import { requireFunctor, requireRecord, requireValue, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireRecord, requireValue, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
 import {
   Column,
   type ColumnOwner,
@@ -12,7 +13,6 @@ import { contextOf, currentContext } from './columns/current-context.ts';
 import { fuse, type Loader, type UniformValue } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { SymbolicUniform } from './columns/symbolic.ts';
-import { ArgumentError } from './errors.ts';
 import {
   type ArrayParameter,
   type Functor,

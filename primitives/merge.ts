@@ -1,4 +1,6 @@
-import { requireOptions, requireRecord } from './arguments.ts';
+import { requireOptions, requireRecord } from './checks/arguments.ts';
+import { ArgumentError, type ErrorDetails } from './checks/errors.ts';
+import { aFlag, anything } from './checks/kinds.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -15,13 +17,11 @@ import type { FusionKey } from './columns/known-fusions.ts';
 import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { capacityOf } from './contract/backend.ts';
-import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
-import { aFlag, anything } from './kinds.ts';
 import { below, orderedWords, partitionPoint } from './search.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 

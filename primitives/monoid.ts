@@ -6,9 +6,11 @@ import {
   requireScalar,
   requireShape,
   wrongArgument,
-} from './arguments.ts';
+} from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { describeGiven, isRecord } from './checks/given.ts';
+import { aFlag, anything, aText, type FieldKinds } from './checks/kinds.ts';
 import type { MonoidProgram } from './contract/backend.ts';
-import { ArgumentError } from './errors.ts';
 import { bool, type Functor, type FunctorDescription, fn, isFunctor, u32, u64 } from './functors/functor.ts';
 import { literal, operate, wrongInput } from './functors/recorder.ts';
 import {
@@ -23,10 +25,8 @@ import {
 } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import { type Bool, Value } from './functors/value.ts';
-import { describeGiven, isRecord } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { memoized } from './ir/memo.ts';
-import { aFlag, anything, aText, type FieldKinds } from './kinds.ts';
 
 /** Those properties of a monoid whose types do not depend on the shape of the monoid. */
 export interface AnyMonoid {

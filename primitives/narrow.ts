@@ -1,11 +1,11 @@
-import { requireArguments } from './arguments.ts';
+import { requireArguments } from './checks/arguments.ts';
+import { anything, aWord } from './checks/kinds.ts';
 import { Column, requireType } from './columns/column.ts';
 import { destination, fuse, programOf } from './columns/program.ts';
-import { type ContextOption, inContext, requireContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 import { u32 } from './functors/functor.ts';
 import type { U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
-import { anything, aWord } from './kinds.ts';
 import { PACKED_TYPES } from './prepared/inputs.ts';
 
 /** The storage formats in which a column of integers can be packed. */

@@ -1,7 +1,7 @@
-import { wrongArgument } from './arguments.ts';
+import { wrongArgument } from './checks/arguments.ts';
 import { type Column, requireType } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf, storeRows } from './columns/program.ts';
-import { type ContextOption, inContext, requireContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 import { u32 } from './functors/functor.ts';
 import { ctz, popcount } from './functors/standard/bits.ts';
 import type { Bool, U32 } from './functors/value.ts';

@@ -1,16 +1,16 @@
-import { requireArguments } from './arguments.ts';
+import { requireArguments } from './checks/arguments.ts';
+import { someRecord } from './checks/kinds.ts';
 import { type Column, requireType } from './columns/column.ts';
-import { type ContextOption, inContext, requireContext } from './context-option.ts';
+import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 import { expand } from './expand.ts';
 import { For, Let, Var } from './functors/control.ts';
 import { array, fn, u32 } from './functors/functor.ts';
+import { bitsFrom } from './functors/packed-bits.ts';
 import { clz } from './functors/standard/bits.ts';
 import { select } from './functors/standard/choose.ts';
 import type { U32 } from './functors/value.ts';
-import { someRecord } from './kinds.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
-import { bitsFrom } from './packed-bits.ts';
 import { exclusiveScan } from './scan.ts';
 import { sequence } from './sequence.ts';
 

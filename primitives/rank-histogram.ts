@@ -1,16 +1,16 @@
-import { requireFunctor, requireOptions, requireRecord } from './arguments.ts';
+import { requireFunctor, requireOptions, requireRecord } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { anything, type FieldKinds, someRecord } from './checks/kinds.ts';
 import { type Column, columnsOf, commonLength, requireType, type Table } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
-import { ArgumentError } from './errors.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, flatten, isScalar, leafTypes } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
 import { requirePositive } from './histogram.ts';
-import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { bindCaptures } from './map.ts';
-import { applyToRank, type CaptureArguments, fieldsBesideRank } from './row-fields.ts';
+import { applyToRank, type CaptureArguments, fieldsBesideRank } from './rows/row-fields.ts';
 
 /** Rows that have several elements each. Rows whose `active` is false are skipped. */
 export type RankedRows = { readonly active: Column<'bool'> } & { readonly [name: string]: Table };

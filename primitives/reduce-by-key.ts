@@ -1,7 +1,7 @@
 import { type Column, type ColumnsOf, columnsOf, commonLength, type Table, withColumns } from './columns/column.ts';
 import { destination } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, inContextOf, requireContext } from './context-option.ts';
+import { type ContextOption, inContext, inContextOf, requireContext } from './context/context-option.ts';
 import { capacityOf } from './contract/backend.ts';
 import { copyIf } from './copy-if.ts';
 import { u32 } from './functors/functor.ts';

@@ -1,7 +1,7 @@
+import { ArgumentError } from './checks/errors.ts';
 import { type Column, type ColumnsOf, cellColumn, columnsAs, commonLength, type Table } from './columns/column.ts';
 import { alive, extentOf, fuse, programOf } from './columns/program.ts';
-import { type ContextOption, inContext, requireContext } from './context-option.ts';
-import { ArgumentError } from './errors.ts';
+import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
 

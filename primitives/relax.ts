@@ -1,4 +1,7 @@
-import { requireFunctor, requireOptions, requireRecord, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireOptions, requireRecord, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { isRecord } from './checks/given.ts';
+import { anything, aWhole, type FieldKinds } from './checks/kinds.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -13,9 +16,8 @@ import { divideLength } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf, storeRows, storeWord } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsAtHand } from './columns/words.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { Boundary, MonoidProgram, Program } from './contract/backend.ts';
-import { ArgumentError } from './errors.ts';
 import {
   bool,
   type Functor,
@@ -27,16 +29,14 @@ import {
 import { type NeighbourOffset, offsetsOf } from './functors/neighbours.ts';
 import { assemble, leafTypes, type PlainOf, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
+import { requireBoundary } from './functors/stencil-axis.ts';
 import type { U32, Value } from './functors/value.ts';
-import { isRecord } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
-import { anything, aWhole, type FieldKinds } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows } from './map.ts';
 import { type Monoid, monoid, monoidProgram } from './monoid.ts';
 import { countIn, fusedScan } from './scan.ts';
 import { constant } from './sequence.ts';
 import { outsideOf, type StencilArguments } from './stencil.ts';
-import { requireBoundary } from './stencil-axis.ts';
 
 /**
  * The sizes of the grids. The cells are stored grid after grid, and row by row within a grid. If both sizes are

@@ -1,4 +1,5 @@
-import { requireOptions } from './arguments.ts';
+import { requireOptions } from './checks/arguments.ts';
+import { anything, aWord, type FieldKinds } from './checks/kinds.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -11,7 +12,7 @@ import {
 } from './columns/column.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
-import { type ContextOption, inContext, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inContext, inNamedContext, requireContext } from './context/context-option.ts';
 import type { ScanForm, Store } from './contract/backend.ts';
 import { u32 } from './functors/functor.ts';
 import { literal } from './functors/recorder.ts';
@@ -19,7 +20,6 @@ import { assemble, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
-import { anything, aWord, type FieldKinds } from './kinds.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
 import { operandsOf } from './reduce.ts';
 import { combinedByRun } from './runs.ts';

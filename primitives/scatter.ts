@@ -1,4 +1,6 @@
-import { requireOptions, wrongArgument } from './arguments.ts';
+import { requireOptions, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError, type ErrorDetails } from './checks/errors.ts';
+import { anything } from './checks/kinds.ts';
 import {
   type Column,
   columnsAs,
@@ -14,12 +16,10 @@ import {
 import { destination, type Fusion, fuse, storeRows } from './columns/program.ts';
 import { memoriesUnder } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { AtomicCombination } from './contract/backend.ts';
-import { ArgumentError, type ErrorDetails } from './errors.ts';
 import { u32 } from './functors/functor.ts';
 import { gather } from './gather.ts';
-import { anything } from './kinds.ts';
 import { constant, sequence } from './sequence.ts';
 
 /** Options of {@link scatter} and {@link scatterIf}. */

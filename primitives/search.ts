@@ -1,13 +1,13 @@
-import { requireOptions } from './arguments.ts';
+import { requireOptions } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { aFlag } from './checks/kinds.ts';
 import { type Column, commonLength, viewColumn } from './columns/column.ts';
 import { contextOf } from './columns/current-context.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import { sortableWords } from './columns/words.ts';
-import { ArgumentError } from './errors.ts';
 import { If, Let, Var, WhileAtMost } from './functors/control.ts';
 import { bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
-import { aFlag } from './kinds.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface SearchOptions {

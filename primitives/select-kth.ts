@@ -1,4 +1,5 @@
-import { requireArray, requireOptions, wrongArgument } from './arguments.ts';
+import { requireArray, requireOptions, wrongArgument } from './checks/arguments.ts';
+import { aFlag, anything, type FieldKinds } from './checks/kinds.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -12,8 +13,8 @@ import {
 } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
 import { keysOfSortable } from './columns/words.ts';
-import { Context } from './context.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { Context } from './context/context.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { array, fn, u32, uniform } from './functors/functor.ts';
 import { leafPaths, leafTypes } from './functors/shapes.ts';
 import { mulhi } from './functors/standard/bits.ts';
@@ -21,7 +22,6 @@ import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { gather } from './gather.ts';
 import { histogram } from './histogram.ts';
-import { aFlag, anything, type FieldKinds } from './kinds.ts';
 import { map } from './map.ts';
 import { plus } from './monoid.ts';
 import { capacityFor, input, type PackedStorage } from './prepared/inputs.ts';

@@ -1,4 +1,6 @@
-import { requireFunctor, requireShape, requireValue, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireShape, requireValue, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { describeGiven } from './checks/given.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -9,11 +11,9 @@ import {
   viewColumns,
 } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
-import { Context } from './context.ts';
-import { ArgumentError } from './errors.ts';
+import { Context } from './context/context.ts';
 import type { Functor } from './functors/functor.ts';
 import { flatten, leafTypes, type PlainOf, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
-import { describeGiven } from './given.ts';
 import { map } from './map.ts';
 
 type Length = Column['length'];

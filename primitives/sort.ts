@@ -1,4 +1,7 @@
-import { promiseGiven, requireOptions, wrongArgument } from './arguments.ts';
+import { promiseGiven, requireOptions, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { describeGiven, isPromise, isRecord, shortened } from './checks/given.ts';
+import { aFlag, anything, type FieldKinds, someRecord } from './checks/kinds.ts';
 import {
   Column,
   type ColumnOwner,
@@ -11,12 +14,9 @@ import {
 } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { Cell } from './contract/backend.ts';
-import { ArgumentError } from './errors.ts';
 import { gather } from './gather.ts';
-import { describeGiven, isPromise, isRecord, shortened } from './given.ts';
-import { aFlag, anything, type FieldKinds, someRecord } from './kinds.ts';
 import { sequence } from './sequence.ts';
 
 /**

@@ -1,18 +1,18 @@
-import { requireFunctor, requireOptions, requireRecord, requireValue, wrongArgument } from './arguments.ts';
+import { requireFunctor, requireOptions, requireRecord, requireValue, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { isRecord } from './checks/given.ts';
+import { anything, someRecord } from './checks/kinds.ts';
 import { type Column, type ColumnsOf, commonLength, viewColumns } from './columns/column.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import type { Boundary } from './contract/backend.ts';
-import { ArgumentError } from './errors.ts';
 import { type Functor, type Parameters, splitParameters } from './functors/functor.ts';
 import { type NeighbourOffset, type NeighboursParameter, offsetsOf } from './functors/neighbours.ts';
 import { flatten, leafTypes, type PlainOf, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
+import { type Axis, type AxisStep, requireBoundary, stepAlong } from './functors/stencil-axis.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
-import { isRecord } from './given.ts';
 import type { ScalarType } from './ir/ir.ts';
-import { anything, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures, bindRows, type ColumnArgument, homeOf } from './map.ts';
-import { type Axis, type AxisStep, requireBoundary, stepAlong } from './stencil-axis.ts';
 
 /**
  * The arguments for a functor's parameters in {@link stencil}, by name. A `neighbours(…)` parameter takes the columns

@@ -1,18 +1,18 @@
-import { requireArguments, requireFunctor, wrongArgument } from './arguments.ts';
+import { requireArguments, requireFunctor, wrongArgument } from './checks/arguments.ts';
+import { ArgumentError } from './checks/errors.ts';
+import { anything, aRecord, aWhole, aWord, optional, someOptions, someRecord } from './checks/kinds.ts';
 import { type Column, commonLength, requireLength, requireType } from './columns/column.ts';
 import { capacityOf } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { TileHistogramsCommand } from './contract/backend.ts';
 import { bitsOfCell, type EncodedTiles, requireTile, wordsBinding } from './decode-tiles.ts';
-import { ArgumentError } from './errors.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { isScalar, leafTypes } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
-import { anything, aRecord, aWhole, aWord, optional, someOptions, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
-import { argumentsOf, type CaptureArguments, fieldsTaken } from './row-fields.ts';
+import { argumentsOf, type CaptureArguments, fieldsTaken } from './rows/row-fields.ts';
 import { MAX_CELLS } from './tile-sums.ts';
 
 /** Parts of tiles: which cells of a tile are counted, and in which histogram. A cell may lie in several parts. */

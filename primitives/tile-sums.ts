@@ -1,9 +1,9 @@
-import { requireArguments, wrongArgument } from './arguments.ts';
+import { requireArguments, wrongArgument } from './checks/arguments.ts';
+import { anything, aWhole, optional, someOptions } from './checks/kinds.ts';
 import { type Column, requireType } from './columns/column.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { bool, fn, i32, u32, uniform } from './functors/functor.ts';
 import { gather } from './gather.ts';
-import { anything, aWhole, optional, someOptions } from './kinds.ts';
 import { map } from './map.ts';
 import { type Monoid, plus } from './monoid.ts';
 import { segmentedScan } from './scan.ts';

@@ -1,4 +1,5 @@
-import { requireFunctor, requireOptions } from './arguments.ts';
+import { requireFunctor, requireOptions } from './checks/arguments.ts';
+import { anything, type FieldKinds, someRecord } from './checks/kinds.ts';
 import {
   Column,
   type ColumnOwner,
@@ -12,16 +13,15 @@ import {
 import { destination, extentOf, fuse, type Loader, programOf, storeRows } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { type AtomicCombination, capacityOf, type Store } from './contract/backend.ts';
 import { bool, u32 } from './functors/functor.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
 import type { Bool, U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
-import { anything, type FieldKinds, someRecord } from './kinds.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
-import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './placed-rows.ts';
-import { argumentsOf, type CaptureArguments, type Fields, fieldsTaken, leavesOf } from './row-fields.ts';
+import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './rows/placed-rows.ts';
+import { argumentsOf, type CaptureArguments, type Fields, fieldsTaken, leavesOf } from './rows/row-fields.ts';
 import { requireCombination, requireUnread } from './scatter.ts';
 import { requireWalk, type WalkStart, type WalkState, type WalkStep } from './walk-functors.ts';
 

@@ -1,4 +1,4 @@
-import { ArgumentError } from './errors.ts';
+import { ArgumentError } from './checks/errors.ts';
 import { bool, type FunctorDescription } from './functors/functor.ts';
 import { isScalar, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
 

@@ -1,9 +1,9 @@
-import { requireOptions, requireRecord } from './arguments.ts';
+import { requireOptions, requireRecord } from './checks/arguments.ts';
+import { anything } from './checks/kinds.ts';
 import { type Column, commonLength, requireLength, requireType } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
-import { type ContextOption, inNamedContext, requireContext } from './context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { requirePositive } from './histogram.ts';
-import { anything } from './kinds.ts';
 import { slice } from './slice.ts';
 
 /** Weights of the rows: a u32 column for each name. */

@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../backends/reference/index.ts';
 import { createWebGpuBackend } from '../backends/webgpu/backend.ts';
 import { testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
-import { Context } from '../primitives/context.ts';
+import { Context } from '../primitives/context/context.ts';
 import type { Backend, Limits } from '../primitives/contract/backend.ts';
 import { caseCount, costlyCaseCount, dealLaws, someOf, THOROUGH } from './cases.ts';
 import { createRun, type Law, type LawRun } from './laws/law.ts';

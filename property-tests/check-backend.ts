@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { createReferenceBackend } from '../backends/reference/index.ts';
-import { requireFunction, requireOptions } from '../primitives/arguments.ts';
-import { Context } from '../primitives/context.ts';
+import { requireFunction, requireOptions } from '../primitives/checks/arguments.ts';
+import { ArgumentError } from '../primitives/checks/errors.ts';
+import { aFunction, aNumber, anArrayOf, aRecord, aText, aWhole } from '../primitives/checks/kinds.ts';
+import { Context } from '../primitives/context/context.ts';
 import type { Backend } from '../primitives/contract/backend.ts';
-import { ArgumentError } from '../primitives/errors.ts';
-import { aFunction, aNumber, anArrayOf, aRecord, aText, aWhole } from '../primitives/kinds.ts';
 import { allLaws } from './laws/all.ts';
 import { createRun, type Law } from './laws/law.ts';
 

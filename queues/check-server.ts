@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { GraphError } from '../primitives/errors.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
 
 /** The oldest version of Redis that queues work with. */
 const OLDEST = [6, 2] as const;

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { GraphError } from '../primitives/errors.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
 import { checkServer } from './check-server.ts';
 import type { RedisPackages } from './redis-packages.ts';
 

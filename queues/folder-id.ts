@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { GraphError } from '../primitives/errors.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
 
 /** Holds a random id, by which processes find out whether they see the same folder. */
 const ID_FILE = '.quadrille-queue';

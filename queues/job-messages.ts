@@ -1,5 +1,5 @@
 import { isRemoteId } from '../graph/remote/remote-options.ts';
-import { GraphError } from '../primitives/errors.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
 import type { Parcel } from './results-folder.ts';
 
 /** What a job holds in Redis. */

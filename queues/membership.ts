@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Redis } from 'ioredis';
 import { WIRE_VERSION } from '../graph/remote/wire-form.ts';
-import { GraphError } from '../primitives/errors.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
 import { connect } from './connection.ts';
 import { folderId } from './folder-id.ts';
 import { PACKAGE_VERSION } from './package-version.ts';

@@ -1,6 +1,6 @@
 // The errors of runs, and what errors of Redis mean.
 import type { RemoteFunction } from '../graph/remote/work-queue.ts';
-import { GraphError } from '../primitives/errors.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
 import { shownUrl } from './connection.ts';
 import { MAX_DEATHS } from './queue-settings.ts';
 import { NO_ROOM } from './results-folder.ts';

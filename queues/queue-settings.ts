@@ -1,6 +1,6 @@
 import { isRemoteId, REMOTE_ID } from '../graph/remote/remote-options.ts';
-import { GraphError } from '../primitives/errors.ts';
-import { aText, aWhole, type Kind, optional } from '../primitives/kinds.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
+import { aText, aWhole, type Kind, optional } from '../primitives/checks/kinds.ts';
 
 /** What parents and workers of a queue must agree on. */
 export interface QueueSettings {

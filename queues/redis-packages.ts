@@ -1,6 +1,6 @@
 import type { Redis as RedisClass } from 'ioredis';
-import { PackageError } from '../primitives/errors.ts';
-import { installRemedy, isMissing } from '../primitives/optional-packages.ts';
+import { PackageError } from '../primitives/checks/errors.ts';
+import { installRemedy, isMissing } from '../primitives/host/optional-packages.ts';
 
 const REDIS_PACKAGES = ['bullmq', 'ioredis'] as const;
 

@@ -1,8 +1,8 @@
 import { closedError } from '../graph/remote/remote-errors.ts';
 import { requireRemoteId } from '../graph/remote/remote-options.ts';
 import type { OpenRunOptions, WorkQueue } from '../graph/remote/work-queue.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { aWhole, optional, someOptions } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { aWhole, optional, someOptions } from '../primitives/checks/kinds.ts';
 import { Membership } from './membership.ts';
 import { sameRunError } from './queue-errors.ts';
 import { fullSettings, type QueueSettings, SETTINGS } from './queue-settings.ts';

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isRemoteId } from '../graph/remote/remote-options.ts';
-import { GraphError } from '../primitives/errors.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
 
 /** Payloads of up to this many bytes travel in Redis. Larger ones are files in the folder of the run. */
 const MAX_INLINE = 65536;

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { requireRemoteId } from '../graph/remote/remote-options.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { GraphError } from '../primitives/errors.ts';
-import { aText, type Kind, optional, someOptions } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
+import { aText, type Kind, optional, someOptions } from '../primitives/checks/kinds.ts';
 import { connect } from './connection.ts';
 import { type Member, parsed, readConnected } from './membership.ts';
 import { keysOf, type QueueSettings, queueName, SETTINGS } from './queue-settings.ts';

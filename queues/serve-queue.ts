@@ -1,8 +1,17 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { doJob, type RemoteModules } from '../graph/remote/do-job.ts';
 import { readThrown, writeThrown } from '../graph/remote/job-wire.ts';
-import { requireArguments } from '../primitives/arguments.ts';
-import { aFunction, anything, aSignal, aText, aWhole, optional, someOptions, someRecord } from '../primitives/kinds.ts';
+import { requireArguments } from '../primitives/checks/arguments.ts';
+import {
+  aFunction,
+  anything,
+  aSignal,
+  aText,
+  aWhole,
+  optional,
+  someOptions,
+  someRecord,
+} from '../primitives/checks/kinds.ts';
 import { fullSettings, type QueueSettings, SETTINGS } from './queue-settings.ts';
 import type { FromThread, ServingSetup, ToThread, WorkerNews } from './serving-messages.ts';
 

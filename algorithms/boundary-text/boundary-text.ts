@@ -1,7 +1,7 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, aWhole, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { Context } from '../../primitives/index.ts';
-import { anInstance, aWhole, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { BYTE } from './bytes.ts';
 import { doublesOf, doubleWords } from './doubles.ts';
 import { markText } from './marks.ts';

@@ -11,7 +11,7 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
-import { storeResults } from '../../primitives/row-results.ts';
+import { storeResults } from '../../primitives/rows/row-results.ts';
 import { UNREAD } from './vertices.ts';
 
 /**

@@ -13,7 +13,7 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
-import { scanResults, writeWords } from '../../primitives/row-results.ts';
+import { scanResults, writeWords } from '../../primitives/rows/row-results.ts';
 import { countIn } from '../../primitives/scan.ts';
 import { BYTE, markBytes } from './bytes.ts';
 

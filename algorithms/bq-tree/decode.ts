@@ -1,5 +1,6 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aRecord } from '../../primitives/checks/kinds.ts';
 import {
   array,
   bool,
@@ -24,7 +25,6 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { aRecord } from '../../primitives/kinds.ts';
 import {
   type BqTreeOptions,
   type BqTrees,

@@ -1,6 +1,6 @@
-import { wrongArgument } from '../../primitives/arguments.ts';
+import { wrongArgument } from '../../primitives/checks/arguments.ts';
+import { aWord, type Kind, someOptions, where } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/index.ts';
-import { aWord, type Kind, someOptions, where } from '../../primitives/kinds.ts';
 
 /** The tiles of a raster that are coded together. */
 export interface BqTreeOptions {

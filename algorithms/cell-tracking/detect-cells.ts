@@ -1,7 +1,7 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { someOptions } from '../../primitives/checks/kinds.ts';
 import type { Context } from '../../primitives/index.ts';
-import { someOptions } from '../../primitives/kinds.ts';
 import { DETECTION_OPTIONS, type DetectionOptions } from './detection-options.ts';
 import { aFrame, type Frame } from './frame.ts';
 import { detectPeaks } from './peaks.ts';

@@ -1,5 +1,5 @@
-import { largestOf } from '../../primitives/extremes.ts';
-import { anArrayOf, aWhole, aWord, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
+import { anArrayOf, aWhole, aWord, type FieldKinds, optional, where } from '../../primitives/checks/kinds.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 
 export interface GicovOptions {
   /** Radii of the circles, in pixels. Default 8, 10, … 20. */

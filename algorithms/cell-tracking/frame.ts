@@ -1,7 +1,7 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
-import { requireContext } from '../../primitives/context-option.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
+import { requireContext } from '../../primitives/context/context-option.ts';
 import { ArgumentError, type Column, type ColumnOwner } from '../../primitives/index.ts';
-import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 
 /**
  * A grey frame on a device, row after row from the top. Grey values may have any scale, such as 8 bits, 16 bits or

@@ -1,4 +1,4 @@
-import { aWhole, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
+import { aWhole, type FieldKinds, optional, where } from '../../primitives/checks/kinds.ts';
 
 /**
  * How detections are linked to tracks. Distances are in pixels; R is the maximum radius with which cells are tracked.

@@ -1,4 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { someOptions } from '../../primitives/checks/kinds.ts';
 import {
   type ArrayParameter,
   array,
@@ -22,7 +23,6 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { someOptions } from '../../primitives/kinds.ts';
 import { DETECTION_OPTIONS, type DetectionOptions } from './detection-options.ts';
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 import { gicov } from './gicov.ts';

@@ -1,9 +1,9 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aRecord, aWhole, type FieldKinds, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import { commonLength } from '../../primitives/columns/column.ts';
-import { requireContext } from '../../primitives/context-option.ts';
+import { requireContext } from '../../primitives/context/context-option.ts';
 import type { Column } from '../../primitives/index.ts';
-import { aRecord, aWhole, type FieldKinds, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { type Contours, climbContours } from './contour.ts';
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 

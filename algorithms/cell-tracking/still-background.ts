@@ -1,5 +1,6 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anArrayOf, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
   array,
@@ -18,7 +19,6 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { anArrayOf, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, requireSameSize } from './frame.ts';
 
 export interface BackgroundOptions {

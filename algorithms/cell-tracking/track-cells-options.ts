@@ -1,4 +1,4 @@
-import { aSignal, aWhole, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
+import { aSignal, aWhole, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { DetectedCells } from './detect-cells.ts';
 import { DETECTION_OPTIONS, type DetectionOptions } from './detection-options.ts';
 import { aHostFrame, type HostFrame } from './frame.ts';

@@ -1,7 +1,7 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { where } from '../../primitives/checks/kinds.ts';
 import type { Context } from '../../primitives/index.ts';
-import { where } from '../../primitives/kinds.ts';
 import { type HostFrame, requireHostFrame } from './frame.ts';
 import { type CellTracker, TRACK_CELLS_OPTIONS, type TrackCellsOptions } from './track-cells-options.ts';
 import { createTracker } from './tracker.ts';

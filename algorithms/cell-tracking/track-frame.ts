@@ -1,7 +1,8 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aRecord, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import { commonLength } from '../../primitives/columns/column.ts';
-import { requireContext } from '../../primitives/context-option.ts';
+import { requireContext } from '../../primitives/context/context-option.ts';
 import {
   ArgumentError,
   array,
@@ -17,7 +18,6 @@ import {
   u32,
   Var,
 } from '../../primitives/index.ts';
-import { aRecord, optional, someOptions } from '../../primitives/kinds.ts';
 import { fromFieldUnits, toFieldUnits } from './field-units.ts';
 import { flowOfWindows, type PreviousFields } from './flow.ts';
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';

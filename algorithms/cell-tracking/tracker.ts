@@ -1,6 +1,6 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aWhole } from '../../primitives/checks/kinds.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
-import { aWhole } from '../../primitives/kinds.ts';
 import { type CellState, type CellStep, prepareCellStep, type StartingCell } from './cell-state.ts';
 import type { DetectedCells } from './detect-cells.ts';
 import { DEFAULT_RADII, marginOf } from './detection-options.ts';

@@ -1,6 +1,6 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { aFiniteNumber, aRecord, aWhole, type FieldKinds, optional, where } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/index.ts';
-import { aFiniteNumber, aRecord, aWhole, type FieldKinds, optional, where } from '../../primitives/kinds.ts';
 
 /** A direction in the frame: x points to the right, y down. Its length does not matter, but must not be 0. */
 export interface Direction {

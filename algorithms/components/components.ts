@@ -1,5 +1,6 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aWhole, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
   array,
@@ -21,7 +22,6 @@ import {
   type Variable,
   While,
 } from '../../primitives/index.ts';
-import { aWhole, optional, someOptions, where } from '../../primitives/kinds.ts';
 
 export interface ComponentsOptions {
   /** Number of cells in a row of the grid. */

@@ -1,4 +1,4 @@
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { BYTES_PER_RUN } from '../label-images/label-regions.ts';
 import { sharedPixels } from '../label-images/shared-pixels.ts';
 import { areasOfJobs } from '../pixelbox/pair-areas.ts';

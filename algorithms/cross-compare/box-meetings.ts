@@ -1,4 +1,4 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { type Boxes, someBoxes } from './filter.ts';
 
 /** Numbers of pairs that consist of a box of `p` and a box of `q`. */

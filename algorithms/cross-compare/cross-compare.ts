@@ -7,10 +7,10 @@ import {
   type NodeFunction,
   type ProgressReport,
 } from '../../graph/index.ts';
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
-import type { Context } from '../../primitives/context.ts';
-import { type GraphError, QuadrilleError } from '../../primitives/errors.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { type GraphError, QuadrilleError } from '../../primitives/checks/errors.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import type { CrossComparison, SkippedTile } from './cross-comparison.ts';
 import { aJob, type CompareScheme, type CrossCompareJob } from './job.ts';
 import type { MatchOptions } from './matching.ts';

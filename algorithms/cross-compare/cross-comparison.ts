@@ -1,4 +1,4 @@
-import { aNumber, anArrayOf, aRecord, aText, type Kind } from '../../primitives/kinds.ts';
+import { aNumber, anArrayOf, aRecord, aText, type Kind } from '../../primitives/checks/kinds.ts';
 import { type Note, someNotes } from '../notes.ts';
 import { type BothSides, type Comparison, comparisonFields } from './totals.ts';
 

@@ -1,6 +1,6 @@
 import Flatbush from 'flatbush';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, aRecord, type Kind, optional } from '../../primitives/checks/kinds.ts';
 import { boxColumns, type Regions } from '../pixelbox/regions.ts';
 
 /** Minimum bounding rectangles as columns, in pixels. They are half-open: `right` and `bottom` are exclusive. */

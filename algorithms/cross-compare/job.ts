@@ -1,7 +1,6 @@
 import type { GraphObserver } from '../../graph/index.ts';
 import { anObserver } from '../../graph/run/observer.ts';
-import { Context } from '../../primitives/context.ts';
-import type { DeviceLostError } from '../../primitives/errors.ts';
+import type { DeviceLostError } from '../../primitives/checks/errors.ts';
 import {
   aFunction,
   aNumber,
@@ -16,7 +15,8 @@ import {
   type Kind,
   optional,
   someOptions,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { aMatching, type MatchOptions } from './matching.ts';
 import type { TileComparison, TileSide } from './tile-comparison.ts';
 import type { TileSet } from './tile-pairs.ts';

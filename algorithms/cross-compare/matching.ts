@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance, aRecord, aWord, type Kind, someOptions, where } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, aRecord, aWord, type Kind, someOptions, where } from '../../primitives/checks/kinds.ts';
 import { assign } from './assignment.ts';
 import type { PairColumns } from './filter.ts';
 

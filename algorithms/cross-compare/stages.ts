@@ -1,6 +1,6 @@
 import { type GraphBuilder, type Migrator, migrator, type Port } from '../../graph/index.ts';
-import type { Context } from '../../primitives/context.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { aggregate, sizeOfSide, sizeOfTask, weightOfTask } from './aggregate.ts';
 import { countMeetings } from './box-meetings.ts';
 import { type BoxIndex, filterPairs, indexBoxes } from './filter.ts';

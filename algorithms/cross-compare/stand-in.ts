@@ -1,5 +1,5 @@
-import type { Context } from '../../primitives/context.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
+import type { Context } from '../../primitives/context/context.ts';
 
 /** Runs work on a context. If the device of the context is lost, runs the whole work again on another context. */
 export type OnContext = <R>(work: (context: Context) => Promise<R>) => Promise<R>;

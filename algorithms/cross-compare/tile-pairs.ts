@@ -1,5 +1,5 @@
-import { byCodeUnits } from '../../primitives/code-units.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
+import { byCodeUnits } from '../../primitives/host/code-units.ts';
 import { listNames, type Note } from '../notes.ts';
 import type { BothSides } from './totals.ts';
 

@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { aPositive, aRecord, aText, aWhole, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aPositive, aRecord, aText, aWhole, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import { aFill, type FillRule, overlapSentence, type Polygons, somePolygons } from '../geometry/polygons.ts';
 import { NO_REGIONS } from '../label-images/label-regions.ts';
 import { type Note, noteTally, someNotes } from '../notes.ts';

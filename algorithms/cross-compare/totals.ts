@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { aNumber, anInstance, aRecord, aText, type FieldKinds, type Kind } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aNumber, anInstance, aRecord, aText, type FieldKinds, type Kind } from '../../primitives/checks/kinds.ts';
 import { meanOf } from './areas.ts';
 import { aMatching, type MatchMethod, type MatchOptions } from './matching.ts';
 import type { TileComparison } from './tile-comparison.ts';

@@ -1,5 +1,5 @@
-import { smallestOf } from '../../primitives/extremes.ts';
-import { aNumber, anArrayOf, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
+import { aNumber, anArrayOf, aRecord, type Kind, optional } from '../../primitives/checks/kinds.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 
 /** Where the voxels of a volume are in space. */
 export interface VoxelGrid {

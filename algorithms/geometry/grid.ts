@@ -1,4 +1,4 @@
-import { GeometryError } from '../../primitives/errors.ts';
+import { GeometryError } from '../../primitives/checks/errors.ts';
 import { type Polygons, polygonOfVertex, type Zones } from './polygons.ts';
 import type { RasterGrid } from './raster.ts';
 

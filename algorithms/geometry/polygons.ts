@@ -7,7 +7,7 @@ import {
   type Flaw,
   type Kind,
   optional,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 /**
  * Zones (polygons with a name) as columns, in the coordinates of their file. Zones, rings and vertices are nested in
  * CSR form.

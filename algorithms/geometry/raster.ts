@@ -1,4 +1,3 @@
-import type { Column, Context } from '../../primitives/index.ts';
 import {
   aFiniteNumber,
   aFlag,
@@ -11,7 +10,8 @@ import {
   type FieldKinds,
   type Kind,
   optional,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
+import type { Column, Context } from '../../primitives/index.ts';
 /** Sample types that a raster band may have. */
 export type Sample = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32';
 

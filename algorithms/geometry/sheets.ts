@@ -1,6 +1,14 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { largestOf } from '../../primitives/extremes.ts';
-import { anInstance, aPositive, aRecord, type Kind, numbers, optional, someOptions } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import {
+  anInstance,
+  aPositive,
+  aRecord,
+  type Kind,
+  numbers,
+  optional,
+  someOptions,
+} from '../../primitives/checks/kinds.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import { type Bounds, boundsOfRings, edgesOfPart, movedEdges, type PartEdges } from './part-edges.ts';
 import { partsOverlap } from './parts-overlap.ts';
 

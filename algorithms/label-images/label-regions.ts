@@ -1,4 +1,4 @@
-import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
 
 /**
  * The regions of a label image, as runs of pixels: each run is in one row and belongs to one region. Pixels in no run

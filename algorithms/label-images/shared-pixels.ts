@@ -1,5 +1,6 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anArrayOf, aRecord, atLeast, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import {
   array,
   type Column,
@@ -17,7 +18,6 @@ import {
   uniform,
   upperBound,
 } from '../../primitives/index.ts';
-import { anArrayOf, aRecord, atLeast, optional, someOptions } from '../../primitives/kinds.ts';
 import { capacityFor } from '../../primitives/prepared/inputs.ts';
 import { type Band, bandsOf } from './bands.ts';
 import { type LabelPair, someLabelRegions } from './label-regions.ts';

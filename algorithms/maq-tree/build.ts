@@ -1,5 +1,6 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFlag, anArrayOf, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
   type Column,
@@ -13,7 +14,6 @@ import {
   reduceByKey,
   u32,
 } from '../../primitives/index.ts';
-import { aFlag, anArrayOf, optional, someOptions } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { QuadrantsWithEdges } from '../quadrants/leaves.ts';

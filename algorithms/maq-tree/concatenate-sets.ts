@@ -1,5 +1,5 @@
+import { anArrayOf, aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
 import { type Column, concatenate, constant, map, u32 } from '../../primitives/index.ts';
-import { anArrayOf, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import { moved } from '../plain-functors.ts';
 import { type Quadrants, type QuadrantsWithEdges, someQuadrantsWithEdges } from '../quadrants/leaves.ts';
 

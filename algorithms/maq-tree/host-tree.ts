@@ -1,7 +1,7 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, aRecord, type Kind, optional } from '../../primitives/checks/kinds.ts';
 import type { Context } from '../../primitives/index.ts';
-import { anInstance, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
 import { tableOfNodes } from './node-table.ts';
 import { aMaqTree, anExtent, type MaqExtent, type MaqTree, type MaqTreeWithEdges } from './tree.ts';
 

@@ -1,6 +1,6 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { aRecord, aWhole, type Kind, optional } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/index.ts';
-import { aRecord, aWhole, type Kind, optional } from '../../primitives/kinds.ts';
 import { type BoundaryEdges, someBoundaryEdges } from '../quadrants/boundary-edges.ts';
 import { aCode } from '../quadrants/leaves.ts';
 

@@ -13,7 +13,7 @@ import {
   Var,
   type Variable,
 } from '../../primitives/index.ts';
-import { type ResultStore, storeResults } from '../../primitives/row-results.ts';
+import { type ResultStore, storeResults } from '../../primitives/rows/row-results.ts';
 
 /** The id of an empty entry of a list. */
 export const NO_POINT: number = 2 ** 32 - 1;

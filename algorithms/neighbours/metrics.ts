@@ -1,5 +1,5 @@
+import { type Kind, where } from '../../primitives/checks/kinds.ts';
 import { f32, select } from '../../primitives/index.ts';
-import { type Kind, where } from '../../primitives/kinds.ts';
 import type { Coordinates } from './exact/coordinates.ts';
 import { byAngle, byPowers, byProduct, onSphere, type Placed, type Ranking } from './exact/ranking.ts';
 import { differenceSpace, directionSpace, productSpace, type Space, sphereSpace } from './exact/space.ts';

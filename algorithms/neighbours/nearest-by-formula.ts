@@ -20,7 +20,7 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
-import { storeResults } from '../../primitives/row-results.ts';
+import { storeResults } from '../../primitives/rows/row-results.ts';
 import { isAnyExtreme, keyOfVectors } from './extremes.ts';
 import { fillLists, type ListColumns, NO_POINT, offer } from './lists.ts';
 import type { Measure } from './measures.ts';

@@ -1,5 +1,6 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFlag, aWhole, eitherOf, type Kind, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import type { Loader } from '../../primitives/columns/program.ts';
 import {
   type Bool,
@@ -14,7 +15,6 @@ import {
   u32,
   Var,
 } from '../../primitives/index.ts';
-import { aFlag, aWhole, eitherOf, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { curveOrder } from './curve.ts';
 import { extremesOf } from './extremes.ts';
 import { type After, fillLists, type NearestList, NO_POINT, offer } from './lists.ts';

@@ -1,5 +1,6 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aWhole, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
   type Column,
@@ -12,7 +13,6 @@ import {
   slice,
   sqrt,
 } from '../../primitives/index.ts';
-import { aWhole, optional, someOptions } from '../../primitives/kinds.ts';
 import { extremesOf } from './extremes.ts';
 import type { ListColumns } from './lists.ts';
 import { aMetric, type Metric, recordOf } from './metrics.ts';

@@ -1,6 +1,6 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
 import { ArgumentError, type Column, type Context, f32, fn, map, u32, type Vectors } from '../../primitives/index.ts';
-import { aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import type { ListColumns } from './lists.ts';
 import type { Measure } from './measures.ts';
 

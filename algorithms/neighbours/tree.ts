@@ -1,5 +1,6 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
 import type { Loader } from '../../primitives/columns/program.ts';
 import {
   ArgumentError,
@@ -15,7 +16,6 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
-import { aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import { curveOrder } from './curve.ts';
 import { extremesOf } from './extremes.ts';
 import { NO_POINT, storeRows } from './lists.ts';

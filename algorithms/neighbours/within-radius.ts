@@ -1,5 +1,6 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFlag, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
   array,
@@ -25,7 +26,6 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { aFlag, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { extremesOf } from './extremes.ts';
 import { NO_POINT } from './lists.ts';
 import type { Measure } from './measures.ts';

@@ -1,4 +1,5 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { aRecord, type Kind } from '../../primitives/checks/kinds.ts';
 import {
   type ArrayParameter,
   type ArrayValue,
@@ -14,7 +15,6 @@ import {
   type U32,
   u32,
 } from '../../primitives/index.ts';
-import { aRecord, type Kind } from '../../primitives/kinds.ts';
 
 /** For each row of {@link QuadrantPairs}, the part of one region (a polygon) in the quadrant of this row. */
 export interface RegionInQuadrants {

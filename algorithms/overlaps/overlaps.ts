@@ -1,7 +1,7 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aWhole, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import { type Column, type Context, fn, map, u32 } from '../../primitives/index.ts';
-import { aWhole, optional, someOptions } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import { cellsOf, type Front, type QuadrantPairs, somePairs } from './cells.ts';
 import { crowdedCells, splitCells } from './split.ts';

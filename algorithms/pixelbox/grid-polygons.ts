@@ -1,4 +1,4 @@
-import { anInstance, aRecord, type FieldKinds, type Kind } from '../../primitives/kinds.ts';
+import { anInstance, aRecord, type FieldKinds, type Kind } from '../../primitives/checks/kinds.ts';
 
 /** Maximum magnitude of coordinates, in pixels, so that their differences are 32-bit integers. */
 export const GRID_LIMIT: number = 2 ** 30;

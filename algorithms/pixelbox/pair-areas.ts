@@ -1,6 +1,5 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { ArgumentError, type Context } from '../../primitives/index.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import {
   anArrayOf,
   anInstance,
@@ -11,7 +10,8 @@ import {
   type Kind,
   optional,
   someOptions,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
+import { ArgumentError, type Context } from '../../primitives/index.ts';
 import type { AreaJob } from './area-job.ts';
 import { type AreaMethod, planAreas, type RegionPairs } from './area-plan.ts';
 import { addMaskedAreas } from './masked-areas.ts';

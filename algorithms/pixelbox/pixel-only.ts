@@ -1,5 +1,5 @@
+import { type Kind, someOptions } from '../../primitives/checks/kinds.ts';
 import { CapacityError, type Context } from '../../primitives/index.ts';
-import { type Kind, someOptions } from '../../primitives/kinds.ts';
 import type { PolygonEdges } from './polygon-edges.ts';
 import {
   MAX_PIXELS,

@@ -1,5 +1,5 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { If, Let, Var, While } from '../../primitives/functors/control.ts';
 import { array, type Functor, fn, u32, u64 } from '../../primitives/functors/functor.ts';
 import { bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';

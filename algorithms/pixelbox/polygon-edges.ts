@@ -1,7 +1,7 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFlag, aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
 import { ArgumentError, type Column, type Context, GeometryError } from '../../primitives/index.ts';
-import { aFlag, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
 import { GRID_LIMIT, type GridPolygons, someGridPolygons } from './grid-polygons.ts';
 
 /** Number of words per polygon in the table. */

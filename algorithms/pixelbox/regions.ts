@@ -1,7 +1,7 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, aRecord, type FieldKinds, type Kind, optional } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/index.ts';
-import { anInstance, aRecord, type FieldKinds, type Kind, optional } from '../../primitives/kinds.ts';
 import { type GridPolygons, gridColumns, someGridPolygons } from './grid-polygons.ts';
 
 /**

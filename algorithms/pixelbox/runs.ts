@@ -1,4 +1,4 @@
-import { CapacityError } from '../../primitives/errors.ts';
+import { CapacityError } from '../../primitives/checks/errors.ts';
 import type { Regions } from './regions.ts';
 
 /**

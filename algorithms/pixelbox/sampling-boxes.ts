@@ -1,8 +1,16 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import {
+  aWhole,
+  aWord,
+  type FieldKinds,
+  type Kind,
+  optional,
+  someOptions,
+  where,
+} from '../../primitives/checks/kinds.ts';
 import { add64, sub64 } from '../../primitives/functors/standard/wide.ts';
 import { type ColumnsOf, type Context, gather, map, sequence, type u64 } from '../../primitives/index.ts';
-import { aWhole, aWord, type FieldKinds, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { polygonAreas } from './polygon-areas.ts';
 import { type PolygonEdges, someEdges } from './polygon-edges.ts';
 import { measurePairs, type PolygonPairs, type SamplingPlan, somePairs, withStoredPairs } from './sampling-run.ts';

@@ -1,4 +1,5 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { aRecord, type Kind } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
   bool,
@@ -21,7 +22,6 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
-import { aRecord, type Kind } from '../../primitives/kinds.ts';
 import { type AreaSums, addToSums, startSums, WIDE_ROW_BYTES } from './area-sums.ts';
 import type { PolygonEdges } from './polygon-edges.ts';
 import {

@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { aFunction, anInstance, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFunction, anInstance, aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
 import { type Regions, someRegions, vertexCount } from './regions.ts';
 import { appendRuns, emptyRuns, type Runs } from './runs.ts';
 

@@ -1,6 +1,6 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { GeometryError } from '../../primitives/errors.ts';
-import { aPositive, aText, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { GeometryError } from '../../primitives/checks/errors.ts';
+import { aPositive, aText, type Kind, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import { aFill, type FillRule, type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
 import { sheetsOf } from '../geometry/sheets.ts';
 import { GRID_LIMIT, type GridPolygons } from './grid-polygons.ts';

@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import { bytesText } from '../bytes-text.ts';
 import type { Sheets } from '../geometry/sheets.ts';
 import type { GridPolygons } from './grid-polygons.ts';

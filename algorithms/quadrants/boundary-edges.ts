@@ -1,4 +1,5 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { aRecord, type Kind } from '../../primitives/checks/kinds.ts';
 import {
   type Column,
   type Context,
@@ -13,7 +14,6 @@ import {
   u32,
   upperBound,
 } from '../../primitives/index.ts';
-import { aRecord, type Kind } from '../../primitives/kinds.ts';
 import { moved } from '../plain-functors.ts';
 import type { Passages } from './edge-in-quadrant.ts';
 import type { Edges } from './edges.ts';

@@ -21,7 +21,7 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
-import { scanResults } from '../../primitives/row-results.ts';
+import { scanResults } from '../../primitives/rows/row-results.ts';
 import { countIn } from '../../primitives/scan.ts';
 import { FLIPS, PASSES } from './edge-in-quadrant.ts';
 import { childPlace, type OpenQuadrants, packQuadrant, type Quadrant, quadrantArrays } from './open-quadrants.ts';

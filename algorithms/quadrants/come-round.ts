@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { aFiniteNumber, aNumber, aRecord, type Kind } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFiniteNumber, aNumber, aRecord, type Kind } from '../../primitives/checks/kinds.ts';
 import { type Polygons, somePolygons } from '../geometry/polygons.ts';
 import { aDomain, type Domain } from './domain.ts';
 

@@ -1,7 +1,7 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFlag, aPositive, aWhole, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import { type Context, OutOfMemoryError, slice } from '../../primitives/index.ts';
-import { aFlag, aPositive, aWhole, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { bytesText } from '../bytes-text.ts';
 import { type Descent, type DescentRules, descend, enclose, type Front } from './descend.ts';
 import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';

@@ -1,5 +1,6 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import {
   type ArrayValue,
   array,
@@ -26,7 +27,6 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { optional, someOptions, where } from '../../primitives/kinds.ts';
 import { asNumber } from '../plain-functors.ts';
 import { someLevels } from './decompose.ts';
 import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';

@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { ArgumentError, GeometryError } from '../../primitives/errors.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { ArgumentError, GeometryError } from '../../primitives/checks/errors.ts';
 import {
   aFiniteNumber,
   aNumber,
@@ -10,7 +10,7 @@ import {
   type Kind,
   optional,
   someOptions,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 import { aFill, type FillRule, type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
 import { type Sheets, sheetsOf, someSheets } from '../geometry/sheets.ts';
 

@@ -1,4 +1,5 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { aRecord, type FieldKinds, type Kind, optional } from '../../primitives/checks/kinds.ts';
 import {
   array,
   type Column,
@@ -13,7 +14,6 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
-import { aRecord, type FieldKinds, type Kind, optional } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import { bitsUpTo } from '../order-rows.ts';
 import { type BoundaryEdges, boundaryEdgesOf, someBoundaryEdges } from './boundary-edges.ts';

@@ -14,7 +14,7 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
-import { foldResults, scanResults } from '../../primitives/row-results.ts';
+import { foldResults, scanResults } from '../../primitives/rows/row-results.ts';
 import { BOTH, type ChildBits } from './children.ts';
 import { PASSES, type Passages } from './edge-in-quadrant.ts';
 import type { OpenQuadrants } from './open-quadrants.ts';

@@ -1,7 +1,7 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { someOptions } from '../../primitives/checks/kinds.ts';
 import { array, type Column, type Context, copyIf, fn, gather, map, sequence, u32 } from '../../primitives/index.ts';
-import { someOptions } from '../../primitives/kinds.ts';
 import { someLevels } from './decompose.ts';
 import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import { type Edges, uploadEdges } from './edges.ts';

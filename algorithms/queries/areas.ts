@@ -1,5 +1,6 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { type Kind, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import {
   array,
   bool,
@@ -26,7 +27,6 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
-import { type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import type { MaqTree } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';

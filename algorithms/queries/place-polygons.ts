@@ -1,6 +1,6 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { GeometryError } from '../../primitives/errors.ts';
-import { aText, optional, someOptions } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { GeometryError } from '../../primitives/checks/errors.ts';
+import { aText, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import { aFill, type Polygons, polygonOfVertex, somePolygons } from '../geometry/polygons.ts';
 import { sheetsOf } from '../geometry/sheets.ts';
 import {

@@ -1,5 +1,6 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aRecord, type Kind, numbers } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
   type ArrayValue,
@@ -23,7 +24,6 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
-import { aRecord, type Kind, numbers } from '../../primitives/kinds.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { nodeOf, type TableNode } from '../maq-tree/node-table.ts';

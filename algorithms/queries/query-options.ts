@@ -1,5 +1,5 @@
-import { ArgumentError } from '../../primitives/errors.ts';
-import { atLeast, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
+import { atLeast, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 
 export interface QueryOptions {
   /**

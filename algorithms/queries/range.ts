@@ -1,5 +1,6 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aRecord, type Kind } from '../../primitives/checks/kinds.ts';
 import {
   array,
   bool,
@@ -15,7 +16,6 @@ import {
   unfold,
   uniform,
 } from '../../primitives/index.ts';
-import { aRecord, type Kind } from '../../primitives/kinds.ts';
 import type { MaqNodes, MaqTree } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';

@@ -1,8 +1,8 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
+import { aRecord, aWhole, type Kind, numbers } from '../../primitives/checks/kinds.ts';
 import type { Column, Context } from '../../primitives/index.ts';
-import { aRecord, aWhole, type Kind, numbers } from '../../primitives/kinds.ts';
 import { aDomain } from '../quadrants/domain.ts';
 import { DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
 

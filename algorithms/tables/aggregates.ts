@@ -1,4 +1,4 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { type AggregatePlan, type Aggregates, planOf, totalsIn } from './aggregate-plans.ts';
 import { aTable, someAggregates, whereOptions } from './argument-kinds.ts';

@@ -1,5 +1,5 @@
-import { aColumn, aContext } from '../../primitives/argument-kinds.ts';
-import { isPlain, isRecord } from '../../primitives/given.ts';
+import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
+import { isPlain, isRecord } from '../../primitives/checks/given.ts';
 import {
   aBigint,
   aNumber,
@@ -15,7 +15,7 @@ import {
   type Kind,
   optional,
   someOptions,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { type ColumnKind, MAX_PLACES } from './host-table.ts';
 import { storedOf } from './unsorted-strings.ts';

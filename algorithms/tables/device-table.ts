@@ -1,5 +1,5 @@
 import type { Column } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import type { Bounds } from './bounds.ts';
 import type { ColumnKind } from './host-table.ts';
 

@@ -1,4 +1,4 @@
-import { type ErrorDetails, QuadrilleError } from '../../primitives/errors.ts';
+import { type ErrorDetails, QuadrilleError } from '../../primitives/checks/errors.ts';
 
 /**
  * Error for a query that a table cannot answer: an unknown column, incompatible types, or a number that does not fit.

@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { anArrayOf, aRecord, aText } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anArrayOf, aRecord, aText } from '../../primitives/checks/kinds.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { requireEdges } from '../queries/query-options.ts';

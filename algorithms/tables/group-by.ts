@@ -1,4 +1,4 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';

@@ -1,11 +1,11 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aRecord, aText } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { expand } from '../../primitives/expand.ts';
 import { array, bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { gather } from '../../primitives/gather.ts';
-import { aRecord, aText } from '../../primitives/kinds.ts';
 import { map } from '../../primitives/map.ts';
 import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { lowerBound, upperBound } from '../../primitives/search.ts';

@@ -1,6 +1,6 @@
 import { type Column, viewColumn } from '../../primitives/columns/column.ts';
 import { fuse, type Loader, type UniformValue } from '../../primitives/columns/program.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { bool } from '../../primitives/functors/functor.ts';
 import type { Bool, U32, Value } from '../../primitives/functors/value.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';

@@ -1,6 +1,6 @@
 import { type Column, viewColumn } from '../../primitives/columns/column.ts';
 import { fuse } from '../../primitives/columns/program.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';

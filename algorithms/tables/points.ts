@@ -1,7 +1,7 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
-import { anInstance, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { aDomain, type Domain } from '../quadrants/domain.ts';
 import { heldPoints, nearestStep, type Points, twoAxes } from '../queries/points.ts';

@@ -1,9 +1,9 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { optional } from '../../primitives/checks/kinds.ts';
 import type { Column, Table } from '../../primitives/columns/column.ts';
 import { bool, f32, i32, type UniformParameter, u32, uniform } from '../../primitives/functors/functor.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
-import { optional } from '../../primitives/kinds.ts';
 import type { Prepared } from '../../primitives/prepared/prepare.ts';
 import { inStretches } from '../stretches.ts';
 import { type AggregatePlan, type Aggregates, planOf, totalsIn } from './aggregate-plans.ts';

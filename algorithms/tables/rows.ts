@@ -1,9 +1,9 @@
-import { aColumn } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aColumn } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { array, bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import { gather } from '../../primitives/gather.ts';
-import { type Kind, optional, someOptions } from '../../primitives/kinds.ts';
 import { map } from '../../primitives/map.ts';
 import { filled, inStretches, piecewise, type Stretches } from '../stretches.ts';
 import { aTable, someNames } from './argument-kinds.ts';

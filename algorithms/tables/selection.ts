@@ -1,4 +1,4 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { popcount } from '../../primitives/functors/standard/bits.ts';

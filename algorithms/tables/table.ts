@@ -1,7 +1,7 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { atOnce } from '../stretches.ts';
 import { aHostTable, aTable } from './argument-kinds.ts';
 import { type Bounds, boundsOfHighWords, boundsOfWords, I64 } from './bounds.ts';

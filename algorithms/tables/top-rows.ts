@@ -1,7 +1,7 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFlag, aText, aWhole, type FieldKinds, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
-import { aFlag, aText, aWhole, type FieldKinds, optional, someOptions } from '../../primitives/kinds.ts';
 import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { slice } from '../../primitives/slice.ts';
 import { sortByKey } from '../../primitives/sort.ts';

@@ -1,5 +1,5 @@
 import type { Column } from '../../primitives/columns/column.ts';
-import { writeWords } from '../../primitives/row-results.ts';
+import { writeWords } from '../../primitives/rows/row-results.ts';
 import { atOnce, type Stretches } from '../stretches.ts';
 import { boundsOfWords } from './bounds.ts';
 import type { DeviceTable, TableColumn } from './device-table.ts';

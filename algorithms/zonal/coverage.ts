@@ -15,7 +15,7 @@ import {
   scatterReduce,
   sequence,
 } from '../../primitives/index.ts';
-import { scanResults } from '../../primitives/row-results.ts';
+import { scanResults } from '../../primitives/rows/row-results.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
 import { listPairs, type PairList } from './tile-pairs.ts';

@@ -2,7 +2,7 @@ import { For, Let, Var } from '../../primitives/functors/control.ts';
 import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { popcount } from '../../primitives/functors/standard/bits.ts';
 import { type Column, type Context, map, scatterReduce, sequence } from '../../primitives/index.ts';
-import { storeResults } from '../../primitives/row-results.ts';
+import { storeResults } from '../../primitives/rows/row-results.ts';
 import type { BlockBits } from '../geometry/raster.ts';
 import type { Slots } from './binning.ts';
 import type { Coverage } from './coverage.ts';

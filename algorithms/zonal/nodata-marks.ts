@@ -1,6 +1,6 @@
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
 import { type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
 import type { Sample } from '../geometry/raster.ts';
 import { nodataRanges, type ValueRange } from './nodata-ranges.ts';

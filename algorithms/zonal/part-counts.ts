@@ -1,5 +1,5 @@
-import { FormatError } from '../../primitives/errors.ts';
-import { isRecord } from '../../primitives/given.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
+import { isRecord } from '../../primitives/checks/given.ts';
 import type { Sample } from '../geometry/raster.ts';
 import { areFolded, type PartialStatistics } from './fold-totals.ts';
 import type { PartCounts } from './surface-parts.ts';

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
 import type { RasterSource } from '../geometry/raster.ts';
 
 /**

@@ -9,7 +9,7 @@ import {
   type Kind,
   numbers,
   optional,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
 import { perStatistic, type ZoneStatistics } from './statistics.ts';

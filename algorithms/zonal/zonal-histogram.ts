@@ -1,7 +1,7 @@
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFunction, anArrayOf, type Kind, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import type { Context } from '../../primitives/index.ts';
-import { aFunction, anArrayOf, type Kind, optional, someOptions, where } from '../../primitives/kinds.ts';
 import { aRaster } from '../geometry/raster.ts';
 import { countSurface, type SurfaceJob } from './surface.ts';
 import type { ZonalHistogram } from './types.ts';

@@ -1,6 +1,5 @@
 import { tap } from 'rxjs';
 import { pull, stage } from '../../graph/index.ts';
-import type { Column, Context } from '../../primitives/index.ts';
 import {
   aFlag,
   aFunction,
@@ -10,7 +9,8 @@ import {
   type Kind,
   optional,
   where,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
+import type { Column, Context } from '../../primitives/index.ts';
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
 import type { Cells, EncodedCells, RasterSource } from '../geometry/raster.ts';

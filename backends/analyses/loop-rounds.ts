@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import type { IrFunction, Local, Operand, OperationName, Statement } from '../../primitives/ir/ir.ts';
 import { type ValueRange, wholeRange } from './value-ranges.ts';
 

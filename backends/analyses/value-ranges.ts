@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import type { Literal, Operand, Operation, ScalarType } from '../../primitives/ir/ir.ts';
 import { factsOf } from '../../primitives/ir/operations.ts';
 

@@ -1,8 +1,8 @@
-import { requireOptions } from '../../primitives/arguments.ts';
+import { requireOptions } from '../../primitives/checks/arguments.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
+import { describeGiven } from '../../primitives/checks/given.ts';
+import { anything, type FieldKinds } from '../../primitives/checks/kinds.ts';
 import type { Limits } from '../../primitives/contract/backend.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
-import { describeGiven } from '../../primitives/given.ts';
-import { anything, type FieldKinds } from '../../primitives/kinds.ts';
 
 const LIMITS: FieldKinds<Limits> = {
   bindingBytes: anything,

@@ -1,5 +1,5 @@
+import { ArgumentError, OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import type { DeviceBuffer } from '../../primitives/contract/backend.ts';
-import { ArgumentError, OutOfMemoryError } from '../../primitives/errors.ts';
 
 /** The error for an access to a released buffer. */
 export function usedAfterRelease({ id }: DeviceBuffer): ArgumentError {

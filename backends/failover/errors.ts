@@ -1,5 +1,5 @@
-import { DeviceLostError } from '../../primitives/errors.ts';
-import { QuadrilleWarning } from '../../primitives/warnings.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
+import { QuadrilleWarning } from '../../primitives/checks/warnings.ts';
 import { CLOSE_LIMIT } from '../common/close-limit.ts';
 
 /** The error of columns whose source cannot be read again for the standby. */

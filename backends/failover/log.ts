@@ -1,6 +1,6 @@
-import type { Command } from '../../primitives/command.ts';
+import type { QuadrilleError } from '../../primitives/checks/errors.ts';
 import type { DeviceBuffer, WordSink, WordSource } from '../../primitives/contract/backend.ts';
-import type { QuadrilleError } from '../../primitives/errors.ts';
+import type { Command } from '../../primitives/prepared/command.ts';
 
 /** A buffer that the failover backend handed out, with the buffer that stands for it on the current backend. */
 export interface Held extends DeviceBuffer {

@@ -1,4 +1,6 @@
-import { requireOptions } from '../../primitives/arguments.ts';
+import { requireOptions } from '../../primitives/checks/arguments.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
+import { type FieldKinds, someRecord } from '../../primitives/checks/kinds.ts';
 import {
   type Backend,
   type CommandOf,
@@ -21,10 +23,8 @@ import {
 import { combineAll, prefixes } from '../../primitives/contract/combination-tree.ts';
 import { createCounters } from '../../primitives/contract/counters.ts';
 import { weightsOf } from '../../primitives/derived/weighted-histogram-by-digits.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import { entryOf, type ScalarType } from '../../primitives/ir/ir.ts';
-import { type FieldKinds, someRecord } from '../../primitives/kinds.ts';
 import { combinations } from '../common/atomic-combinations.ts';
 import { requireLimits } from '../common/backend-options.ts';
 import { fillMemory } from '../common/fill-memory.ts';

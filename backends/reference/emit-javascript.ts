@@ -1,6 +1,6 @@
-import { requireModule } from '../../primitives/arguments.ts';
-import { createCache } from '../../primitives/cache.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { requireModule } from '../../primitives/checks/arguments.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
+import { createCache } from '../../primitives/host/cache.ts';
 import {
   entryOf,
   type IrFunction,

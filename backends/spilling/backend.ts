@@ -1,4 +1,7 @@
-import { requireOptions } from '../../primitives/arguments.ts';
+import { requireOptions } from '../../primitives/checks/arguments.ts';
+import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/checks/errors.ts';
+import { aNumber } from '../../primitives/checks/kinds.ts';
+import { uploadTo } from '../../primitives/context/word-sources.ts';
 import {
   type Backend,
   type CommandOf,
@@ -13,9 +16,6 @@ import {
 } from '../../primitives/contract/backend.ts';
 import { requireBackend } from '../../primitives/contract/require-backend.ts';
 import { buffersOf } from '../../primitives/contract/visit-command.ts';
-import { ArgumentError, DeviceLostError, OutOfMemoryError } from '../../primitives/errors.ts';
-import { aNumber } from '../../primitives/kinds.ts';
-import { uploadTo } from '../../primitives/word-sources.ts';
 import { fillMemory } from '../common/fill-memory.ts';
 import { inRange } from '../common/memory-errors.ts';
 import { reduceExact, scanExact } from './carry.ts';

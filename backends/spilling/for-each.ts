@@ -1,5 +1,5 @@
 import type { ForEachCommand, Program, WalkCommand } from '../../primitives/contract/backend.ts';
-import { storesAlone } from '../../primitives/store-alone.ts';
+import { storesAlone } from '../analyses/store-alone.ts';
 import { forEachOnHost } from './on-host.ts';
 import { isShortage } from './shortage.ts';
 import { planWindows, type WindowMachine } from './windows.ts';

@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../primitives/checks/errors.ts';
 
 /** The words of a buffer in host memory, in chunks that are allocated at the first access. Unwritten words are 0. */
 export interface HostWords {

@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { entryOf, type IrFunction, type Module, type Operand, type Statement } from '../../primitives/ir/ir.ts';
 import { factsOf, type OperationName } from '../../primitives/ir/operations.ts';
 import { variablesSet } from '../../primitives/ir/visit.ts';

@@ -1,3 +1,4 @@
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import type {
   ArrayBinding,
   ForEachCommand,
@@ -7,7 +8,6 @@ import type {
   SortCommand,
   Store,
 } from '../../primitives/contract/backend.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import { entryOf, type Module, type ScalarType, type Statement } from '../../primitives/ir/ir.ts';
 import { f32OfBits } from '../../primitives/ir/semantics.ts';

@@ -1,5 +1,5 @@
+import { OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import type { Backend, DeviceBuffer, SpillCounters, WordSink } from '../../primitives/contract/backend.ts';
-import { OutOfMemoryError } from '../../primitives/errors.ts';
 import { usedAfterRelease } from '../common/memory-errors.ts';
 import { CHUNK_WORDS, createHostWords, type HostWords } from './host-words.ts';
 

@@ -1,5 +1,5 @@
+import { OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import type { Store } from '../../primitives/contract/backend.ts';
-import { OutOfMemoryError } from '../../primitives/errors.ts';
 import { entryOf } from '../../primitives/ir/ir.ts';
 import type { Analysis, WindowedCommand } from './analysis.ts';
 import type { HostStore } from './host-stores.ts';

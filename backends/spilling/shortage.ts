@@ -1,4 +1,4 @@
-import { OutOfMemoryError, QuadrilleError } from '../../primitives/errors.ts';
+import { OutOfMemoryError, QuadrilleError } from '../../primitives/checks/errors.ts';
 
 /**
  * Whether a command failed for lack of memory or bindings. The command may then succeed in windows, which need fewer of

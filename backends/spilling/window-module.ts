@@ -1,4 +1,4 @@
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import { accessPatterns, indexLocals } from '../../primitives/ir/access-patterns.ts';
 import type { IrFunction, Local, Module, Operand, OperationName, Statement, Uniform } from '../../primitives/ir/ir.ts';
 import { createVariants } from '../../primitives/ir/memo.ts';

@@ -1,9 +1,9 @@
 import { isMainThread } from 'node:worker_threads';
-import { requireOneOf, requireOptions } from '../../primitives/arguments.ts';
+import { requireOneOf, requireOptions } from '../../primitives/checks/arguments.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
+import { aText, optional } from '../../primitives/checks/kinds.ts';
 import type { Gpu } from '../../primitives/contract/gpu-types.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
-import { aText, optional } from '../../primitives/kinds.ts';
-import { installRemedy, isMissing } from '../../primitives/optional-packages.ts';
+import { installRemedy, isMissing } from '../../primitives/host/optional-packages.ts';
 import { missingForVulkan, useSoftwareVulkan, useSystemVulkan } from './software-vulkan.ts';
 
 export type NodeAdapter = 'hardware' | 'software' | 'auto';

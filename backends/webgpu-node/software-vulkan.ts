@@ -5,8 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliDecompress } from 'node:zlib';
-import { DeviceLostError } from '../../primitives/errors.ts';
-import { installRemedy } from '../../primitives/optional-packages.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
+import { installRemedy } from '../../primitives/host/optional-packages.ts';
 import { tarFiles } from './tar-files.ts';
 import { hasGpuNode, vulkanDrivers } from './vulkan-drivers.ts';
 

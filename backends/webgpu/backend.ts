@@ -1,9 +1,5 @@
-import { requireOneOf, requireOptions } from '../../primitives/arguments.ts';
-import { type Backend, capacityOf, type Limits } from '../../primitives/contract/backend.ts';
-import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/contract/gpu-types.ts';
-import { mapPrograms } from '../../primitives/contract/visit-command.ts';
-import { ArgumentError, DeviceLostError } from '../../primitives/errors.ts';
-import type { Module } from '../../primitives/ir/ir.ts';
+import { requireOneOf, requireOptions } from '../../primitives/checks/arguments.ts';
+import { ArgumentError, DeviceLostError } from '../../primitives/checks/errors.ts';
 import {
   aFunction,
   aNumber,
@@ -13,8 +9,12 @@ import {
   type FieldKinds,
   someRecord,
   where,
-} from '../../primitives/kinds.ts';
-import type { OnWarning } from '../../primitives/warnings.ts';
+} from '../../primitives/checks/kinds.ts';
+import type { OnWarning } from '../../primitives/checks/warnings.ts';
+import { type Backend, capacityOf, type Limits } from '../../primitives/contract/backend.ts';
+import type { Gpu, GpuAdapterInfo, GpuDevice } from '../../primitives/contract/gpu-types.ts';
+import { mapPrograms } from '../../primitives/contract/visit-command.ts';
+import type { Module } from '../../primitives/ir/ir.ts';
 import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
 import { inRange } from '../common/memory-errors.ts';
 import type { Arithmetic } from './device/arithmetic.ts';

@@ -1,5 +1,6 @@
-import { requireOptions } from '../../primitives/arguments.ts';
-import { createCache } from '../../primitives/cache.ts';
+import { requireOptions } from '../../primitives/checks/arguments.ts';
+import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/checks/errors.ts';
+import { aNumber, anAddress, type FieldKinds, someRecord, where } from '../../primitives/checks/kinds.ts';
 import {
   type Backend,
   type Counters,
@@ -10,8 +11,7 @@ import {
   type Length,
   type Limits,
 } from '../../primitives/contract/backend.ts';
-import { ArgumentError, DeviceLostError, FunctorError, OutOfMemoryError } from '../../primitives/errors.ts';
-import { aNumber, anAddress, type FieldKinds, someRecord, where } from '../../primitives/kinds.ts';
+import { createCache } from '../../primitives/host/cache.ts';
 import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
 import { createWatchdog, type Watchdog } from '../common/watchdog.ts';
 import { createHeldCommands, isTiled } from './commands/held-commands.ts';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import { requireAddressSpace } from './memory/address-space.ts';
 import type { WorkerSetup } from './threads/queue.ts';
 import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';

@@ -1,4 +1,4 @@
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import { pageWorkerText } from './page-worker-text.ts';
 import type { WorkerMessage, WorkerSetup } from './threads/queue.ts';
 import { PATIENCE, type Thread, type Threads } from './threads/threads.ts';

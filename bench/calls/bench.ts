@@ -1,4 +1,4 @@
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import type { Column } from '../../primitives/index.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';

@@ -1,5 +1,5 @@
 import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { input, u32 } from '../../primitives/index.ts';
 import { chain, chained } from '../experiments/chain.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';

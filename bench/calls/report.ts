@@ -1,4 +1,4 @@
-import { smallestOf } from '../../primitives/extremes.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 import type { Row } from './bench.ts';
 
 /** Prints one Markdown table for each kind of work and timing, with a row per library and a column per size. */

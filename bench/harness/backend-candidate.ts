@@ -1,7 +1,7 @@
 import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import type { Column, Table } from '../../primitives/columns/column.ts';
 import { columnsIn, memoriesIn } from '../../primitives/columns/reachable.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { ArgumentError, plus, reduce, sequence, u32 } from '../../primitives/index.ts';
 import { type Candidate, hostTime, IDLE_MS, type Prepared, type Round } from './candidate.ts';
 import { type Job, readResult, uploadInputs } from './job.ts';

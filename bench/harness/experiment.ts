@@ -1,7 +1,7 @@
+import { ArgumentError } from '../../primitives/checks/errors.ts';
 import type { Column, Table } from '../../primitives/columns/column.ts';
 import type { ColumnTypeOf } from '../../primitives/columns/host-array.ts';
-import type { Context } from '../../primitives/context.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import type { Context } from '../../primitives/context/context.ts';
 
 /** The element types for which experiments can run. */
 export type ElementType = 'u32' | 'i32' | 'f32';

@@ -1,7 +1,7 @@
 import { createReferenceBackend } from '../../backends/reference/index.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
 import type { Table } from '../../primitives/columns/column.ts';
-import { Context } from '../../primitives/context.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import { Context } from '../../primitives/context/context.ts';
 import {
   type At,
   type Case,

@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from '../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import { type Candidate, IDLE_MS, type Prepared, type Round } from './candidate.ts';
 import { type Case, type Experiment, type HostColumn, typesOf } from './experiment.ts';
 import { differenceOf, type Job, makeJob } from './job.ts';

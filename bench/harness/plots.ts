@@ -1,6 +1,6 @@
 import { loadPlot } from '../../formats/plot-packages.ts';
 import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { drawPanels, type Panel, type PanelPoint } from '../shared/panels.ts';
 import { type Row, rateOf } from './row.ts';
 import { byCase, digits, sizeText } from './tables.ts';

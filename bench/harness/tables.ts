@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import type { MachineFacts } from './machine.ts';
 import type { Omission } from './measure.ts';
 import { type Row, rateOf, type Spread } from './row.ts';

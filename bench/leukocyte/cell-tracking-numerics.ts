@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { type TrackingOptions, trackFrame } from '../../algorithms/cell-tracking/index.ts';
 import { open } from '../../on-node.ts';
 import type { OpenOptions } from '../../open.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import { type PeerCell, type PeerWindow, runLeukocyte } from '../peers/leukocyte.ts';
 import { machine } from '../shared/compare-input.ts';
 import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';

@@ -4,7 +4,7 @@ import { isWithin, spreadOf } from '../../algorithms/cell-tracking/gicov.ts';
 import { detectPeaks, type Frame, gicov } from '../../algorithms/cell-tracking/index.ts';
 import { disc, MIDDLE, peakAt } from '../../algorithms/cell-tracking/peaks.ts';
 import { packSlopes } from '../../algorithms/cell-tracking/slopes.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import {
   array,
   bool,

@@ -1,5 +1,5 @@
 import { circleTables, WEIGHT_BITS } from '../../algorithms/cell-tracking/circles.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import type { CellVideoFrame } from './cell-video.ts';
 
 /**

@@ -5,7 +5,7 @@ import {
   type TrackedFrame,
   trackCells,
 } from '../../algorithms/cell-tracking/index.ts';
-import { smallestOf } from '../../primitives/extremes.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';

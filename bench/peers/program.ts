@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { QuadrilleError } from '../../primitives/errors.ts';
+import { QuadrilleError } from '../../primitives/checks/errors.ts';
 import { builtInExperiments } from '../experiments/index.ts';
 import type { Candidate, Round } from '../harness/candidate.ts';
 import type { Job } from '../harness/job.ts';

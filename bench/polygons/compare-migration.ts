@@ -11,7 +11,7 @@ import { parserOnDevice } from '../../formats/result-sets/device-parser.ts';
 import type { ResultSet } from '../../formats/result-sets/result-set.ts';
 import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
 import { open } from '../../on-node.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { machine, median, openSetPair, requireSameAnswer, spread, timed } from '../shared/compare-input.ts';
 import { writePolygonFiles } from './polygon-files.ts';

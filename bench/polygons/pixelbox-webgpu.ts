@@ -11,7 +11,7 @@ import type { NumberedPairs } from '../../algorithms/pixelbox/pair-tables.ts';
 import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { type Column, constant, u32 } from '../../primitives/index.ts';
 import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
 import { printSteps, reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';

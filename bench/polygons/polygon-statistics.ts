@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**

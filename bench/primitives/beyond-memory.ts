@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import { type Limits, open } from '../../index.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { highByte } from '../experiments/primitives.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';

@@ -3,8 +3,8 @@ import { parseArgs } from 'node:util';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
-import { Context } from '../../primitives/context.ts';
-import { smallestOf } from '../../primitives/extremes.ts';
+import { Context } from '../../primitives/context/context.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 import { type Column, decodeTiles, fn, map, u32 } from '../../primitives/index.ts';
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 

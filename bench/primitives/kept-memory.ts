@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 } from '../../primitives/index.ts';
 

@@ -1,4 +1,4 @@
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { around, box, isHead, onByRank, SEARCHED } from '../experiments/composed.ts';
 import { WIDTH } from '../experiments/plain-composed.ts';

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { FIELD_BITS } from '../../algorithms/cell-tracking/field-units.ts';
 import { flowChange, flowStep } from '../../algorithms/cell-tracking/flow.ts';
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import {
   bool,
   type Column,

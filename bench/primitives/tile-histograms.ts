@@ -4,8 +4,8 @@ import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { openRaster } from '../../formats/open-raster.ts';
-import { Context } from '../../primitives/context.ts';
-import { smallestOf } from '../../primitives/extremes.ts';
+import { Context } from '../../primitives/context/context.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 import {
   array,
   type Backend,

@@ -8,8 +8,8 @@ import { openNodeGpu } from '../../backends/webgpu-node/node-gpu.ts';
 import { fileElements } from '../../formats/file-elements.ts';
 import { open } from '../../on-node.ts';
 import type { OpenOptions } from '../../open.ts';
-import type { Context } from '../../primitives/context.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import type { Context } from '../../primitives/context/context.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import { machine } from '../shared/compare-input.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { chain } from '../experiments/chain.ts';
 import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { bool, type Column, fn, input, map, plus, reduce, u32, uniform } from '../../primitives/index.ts';
 import { machine } from '../shared/compare-input.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';

@@ -1,8 +1,8 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
-import { Context } from '../../primitives/context.ts';
-import { smallestOf } from '../../primitives/extremes.ts';
+import { Context } from '../../primitives/context/context.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 import * as q from '../../primitives/index.ts';
 import { plainComposed } from '../experiments/plain-composed.ts';
 import { plainPrimitives } from '../experiments/plain-primitives.ts';

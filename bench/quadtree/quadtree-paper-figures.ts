@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { median } from '../shared/compare-input.ts';
 import { type Panel, type PanelPoint, shortNumber } from '../shared/panels.ts';
 import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';

@@ -1,7 +1,7 @@
 import { descend, enclose } from '../../algorithms/quadrants/descend.ts';
 import { uploadEdges } from '../../algorithms/quadrants/edges.ts';
 import { DOMAIN_BITS, type DomainPolygons, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import type { Context } from '../../primitives/index.ts';
 import { timed } from '../shared/compare-input.ts';
 import type { Bench } from './quadtree-experiment.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type BqTreeOptions, type CellFormat, decodeBqTrees, encodeBqTrees } from '../../algorithms/bq-tree/index.ts';
 import { openGeoTiff } from '../../formats/index.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { machine, median, timed } from '../shared/compare-input.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';

@@ -8,7 +8,7 @@ import { nodataBits } from '../../formats/packed-rasters/metadata.ts';
 import { openPackedBand } from '../../formats/packed-rasters/reader.ts';
 import { packedWriter } from '../../formats/packed-rasters/writer.ts';
 import { bytesInMemory } from '../../formats/tiff/byte-source.ts';
-import { smallestOf } from '../../primitives/extremes.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 
 /**
  * Times packed rasters on one thread, by processor time: encoding cells in memory, checksums and all; decoding them on

@@ -2,7 +2,7 @@ import { cpus, loadavg } from 'node:os';
 import type { CrossComparison } from '../../algorithms/cross-compare/cross-comparison.ts';
 import { openResultSet } from '../../formats/result-sets/open-result-set.ts';
 import type { ResultSet } from '../../formats/result-sets/result-set.ts';
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 
 /** Two opened folders of tiles, one per result set. */
 export interface SetPair {

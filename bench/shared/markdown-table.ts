@@ -1,4 +1,4 @@
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 
 /** The lines of a Markdown table; its first row is the header. Cells are padded to the width of their column. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {

@@ -1,6 +1,6 @@
 import { open } from '../../on-node.ts';
 import type { OpenOptions } from '../../open.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 
 /** Options of `parseArgs` that select the backend to measure. */
 export const BACKEND_OPTIONS = {

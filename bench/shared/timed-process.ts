@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 
 /** A run of a program. */
 export interface Run {

@@ -1,5 +1,5 @@
 import type { createWebGpuBackend } from '../../backends/webgpu/index.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { type Column, plus, reduce, u32 } from '../../primitives/index.ts';
 import { spread } from './webgpu-memcpy.ts';
 

@@ -2,7 +2,7 @@ import { atOnce } from '../../algorithms/stretches.ts';
 import { truthOf } from '../../algorithms/tables/conditions.ts';
 import * as t from '../../algorithms/tables/index.ts';
 import { preparePipeline } from '../../algorithms/tables/prepared-aggregate.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { tableOnDevice } from './table-columns.ts';
 import { type Question, questions } from './table-questions.ts';
 import { measured, shown, type Times, timesOf, warmUp } from './table-times.ts';

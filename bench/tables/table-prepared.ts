@@ -1,5 +1,5 @@
 import * as t from '../../algorithms/tables/index.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { tableOnDevice } from './table-columns.ts';
 import { measured, shown, warmUp } from './table-times.ts';
 

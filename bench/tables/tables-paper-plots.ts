@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { smallestOf } from '../../primitives/extremes.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import { drawPanels, type Panel } from '../shared/panels.ts';
 import type { MeasuredLists, MeasuredTables } from './tables-paper-measured.ts';

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import * as t from '../../algorithms/tables/index.ts';
-import { smallestOf } from '../../primitives/extremes.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 import { activeOf, byPyramid, byScan, cellsOf, type PointLister } from '../experiments/point-lists.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';

@@ -1,7 +1,7 @@
 import type { Tuning, TuningChoice, WebGpuBackend } from '../../backends/webgpu/index.ts';
 import { chosenTuning } from '../../backends/webgpu/tuning/tuning-choice.ts';
-import type { Context } from '../../primitives/context.ts';
-import { QuadrilleError } from '../../primitives/errors.ts';
+import { QuadrilleError } from '../../primitives/checks/errors.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { builtInExperiments } from '../experiments/index.ts';
 import { backendCandidate } from '../harness/backend-candidate.ts';
 import type { Prepared } from '../harness/candidate.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import { machineFacts, machineLines } from '../harness/machine.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import { cpuOf, median, type Run, shown, timed } from '../shared/timed-process.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/index.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import { cpuOf, median, type Run, shown, timed } from '../shared/timed-process.ts';
 import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';

@@ -12,7 +12,7 @@ import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { readZones } from '../../formats/index.ts';
 import { Column } from '../../primitives/columns/column.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { fn, map, plus, reduce, u32 } from '../../primitives/index.ts';
 import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
 import { printSteps, type Spread, showSpread, type TimedPipeline, timePipeline } from '../shared/webgpu-timing.ts';

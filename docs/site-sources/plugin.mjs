@@ -56,22 +56,21 @@ const GUIDES = [
  * family. Paths are relative to `primitives/`, or to the root for files outside `primitives/`. The first match counts.
  */
 const FAMILIES = {
-  'open on-node on-page devices context context-option store-alone warnings current-context late-reads uploads downloads lent-arrays':
-    'Contexts',
+  'context/shared-buffers contract/gpu-types backends/webgpu/device/device-descriptor': 'Devices of your own',
+  'context/explain': 'What the library does',
+  'open on-node on-page devices context/ checks/warnings': 'Contexts',
+  'contract/ prepared/command': 'For backends of one’s own',
   'prepared/': 'Prepared pipelines and loops',
-  'shared-buffers contract/gpu-types backends/webgpu/device/device-descriptor': 'Devices of your own',
   'columns/': 'Columns',
   'sequence map stencil relax gather scatter slice concatenate pack-bits narrow pack': 'Rows to rows',
-  'copy-if expand expand-search unfold walk-functors row-fields': 'More rows or fewer',
+  'copy-if expand expand-search unfold walk-functors rows/': 'More rows or fewer',
   'reduce count extremum scan tile-sums decode-tiles adjacent-difference cross-reduce': 'Folds and scans',
   'reduce-by-key runs histogram rank-histogram weighted-histogram tile-histograms': 'Groups and histograms',
   'sort merge search select-kth': 'Order',
   monoid: 'Monoids',
   'functors/standard/': 'Standard functors',
   'functors/ ir/': 'Functors',
-  explain: 'What the library does',
-  errors: 'Errors',
-  'contract/ watched-backend platform command': 'For backends of one’s own',
+  'checks/errors': 'Errors',
 };
 
 /** @param {import('typedoc').Application} app */

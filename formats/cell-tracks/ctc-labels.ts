@@ -1,5 +1,5 @@
 import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
-import { CapacityError } from '../../primitives/errors.ts';
+import { CapacityError } from '../../primitives/checks/errors.ts';
 import { paintCells } from './contours.ts';
 
 /** Builds a result in the format of the Cell Tracking Challenge, frame by frame. */

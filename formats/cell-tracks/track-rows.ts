@@ -1,5 +1,5 @@
 import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aTrackScale, type TrackScale, unitsOf } from './track-scale.ts';
 
 /** Writes the tracks of a video as CSV text, one piece per frame. */

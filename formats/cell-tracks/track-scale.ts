@@ -1,4 +1,4 @@
-import { aNumber, aRecord, type Kind, optional } from '../../primitives/kinds.ts';
+import { aNumber, aRecord, type Kind, optional } from '../../primitives/checks/kinds.ts';
 
 /** The scale of a video in time and space, as far as it is known. */
 export interface TrackScale {

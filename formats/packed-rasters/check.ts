@@ -1,4 +1,4 @@
-import { turn } from '../../primitives/turn.ts';
+import { turn } from '../../primitives/host/turn.ts';
 import { readNodata } from '../tiff/nodata.ts';
 import { damaged, type PackedLayout } from './layout.ts';
 import { nodataBits } from './metadata.ts';

@@ -1,6 +1,6 @@
 import { type Cells, type RasterSource, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import { turn } from '../../primitives/host/turn.ts';
 import type { Context } from '../../primitives/index.ts';
-import { turn } from '../../primitives/turn.ts';
 import { wordsOver } from '../tiff/samples.ts';
 import { bqEncoder } from './bq-encoder.ts';
 import type { PackedLayout } from './layout.ts';

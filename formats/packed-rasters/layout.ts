@@ -1,5 +1,5 @@
 import { SAMPLE_BYTES, SAMPLES, type Sample } from '../../algorithms/geometry/raster.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { crc32c } from './crc32c.ts';
 
 /** Sizes of a packed raster and of its tiles, as its header states them. */

@@ -1,3 +1,4 @@
+import { bitsFrom } from '../../primitives/functors/packed-bits.ts';
 import {
   array,
   type Column,
@@ -14,7 +15,6 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
-import { bitsFrom } from '../../primitives/packed-bits.ts';
 import { crcOfWords, deviceCrcTable } from './device-crc32c.ts';
 
 /** What is checked of tiles; a row for each tile. */

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
 import { crc32c } from './crc32c.ts';
 import { ENTRY_BYTES, emptyEntries, encodeFooter, FOOTER_BYTES, MAX_METADATA, putEntry } from './directory.ts';
 import { encodeHeader, type PackedLayout, tileGrid } from './layout.ts';

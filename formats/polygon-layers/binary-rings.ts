@@ -1,4 +1,4 @@
-import { GeometryError } from '../../primitives/errors.ts';
+import { GeometryError } from '../../primitives/checks/errors.ts';
 import { describeFeature, type FeaturePlace } from '../feature.ts';
 import { endRing, type LayerColumns, reserveVertices } from './layer-columns.ts';
 

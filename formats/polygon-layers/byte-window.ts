@@ -1,4 +1,4 @@
-import { CapacityError } from '../../primitives/errors.ts';
+import { CapacityError } from '../../primitives/checks/errors.ts';
 import { overMemory } from '../memory.ts';
 import type { LayerInput } from './layer-input.ts';
 

@@ -1,5 +1,5 @@
 import { listNames } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, withWindow } from './byte-window.ts';
 import { decoderOfLanguage, decoderOfPage, namesPage } from './code-pages.ts';

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, need, offsetOf } from './byte-window.ts';
 import {

@@ -1,5 +1,5 @@
 import { listNames } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { describeFeature, type FeaturePlace } from '../feature.ts';
 import { missingProperty, nameText } from '../record-name.ts';
 import { type FlatTable, vectorField } from './flatbuffer.ts';

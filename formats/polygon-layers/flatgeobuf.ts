@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { bytesThere, closeWindow, openWindow } from './byte-window.ts';

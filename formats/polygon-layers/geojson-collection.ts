@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { isJsonObject, type JsonObject, nullRecord, statedCrs } from '../feature.ts';
 import { geoJsonFeatures, isGeoJson } from '../geojson.ts';
 import { requireJsonRoom } from '../memory.ts';

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { findJsonFault } from '../json-syntax.ts';
 import type { LayerInput } from './layer-input.ts';
 

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { isGeoJson } from '../geojson.ts';
 import { withoutGz } from '../gzip.ts';
 import { beginsObject, membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';

@@ -1,8 +1,8 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { FormatError, type OutOfMemoryError } from '../../primitives/errors.ts';
-import { aText } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { FormatError, type OutOfMemoryError } from '../../primitives/checks/errors.ts';
+import { aText } from '../../primitives/checks/kinds.ts';
 import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
 import { overMemory } from '../memory.ts';

@@ -1,6 +1,6 @@
 import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
+import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 
 /** The formats of polygon layers. `geojson-lines` has one Feature or geometry per line. */
 export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt';

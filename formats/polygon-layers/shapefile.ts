@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { isJsonObject, type JsonObject, type RawFeature } from '../feature.ts';
 import { featureName } from '../record-name.ts';
 import { parseJsonBytes } from '../result-sets/json-bytes.ts';

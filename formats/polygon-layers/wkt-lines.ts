@@ -1,4 +1,4 @@
-import { FormatError, GeometryError } from '../../primitives/errors.ts';
+import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
 import { isGeographicCrs } from '../crs.ts';
 import { type ByteCursor, char, endsLine, malformedText } from '../result-sets/byte-cursor.ts';
 import { beginPolygonNamed, emptyTile, type TileColumns } from '../result-sets/tile-columns.ts';

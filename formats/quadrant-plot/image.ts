@@ -1,6 +1,6 @@
 import { encode } from 'fast-png';
 import { DOMAIN_BITS } from '../../algorithms/quadrants/domain.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { drawLine, type RgbImage } from '../image-lines.ts';
 import { aDrawnFile, type MaqFile } from '../maq-file.ts';
 import {

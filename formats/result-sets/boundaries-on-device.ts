@@ -4,10 +4,10 @@ import {
   type FoundBoundaries,
   parseBoundaryText,
 } from '../../algorithms/boundary-text/index.ts';
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, aText } from '../../primitives/checks/kinds.ts';
 import type { Context } from '../../primitives/index.ts';
-import { anInstance, aText } from '../../primitives/kinds.ts';
 import { readLine } from './boundaries-text.ts';
 import { char, startOf } from './byte-cursor.ts';
 import type { PolygonTile } from './result-set.ts';

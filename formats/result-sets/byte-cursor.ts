@@ -1,5 +1,5 @@
 import { quoteName } from '../../algorithms/notes.ts';
-import { FormatError, GeometryError } from '../../primitives/errors.ts';
+import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
 
 /** A position in a text that is given as bytes. The text as a whole is never decoded to a string. */
 export interface ByteCursor {

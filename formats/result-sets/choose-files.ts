@@ -1,8 +1,8 @@
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
 import { listNames, quoteName } from '../../algorithms/notes.ts';
-import { byCodeUnits } from '../../primitives/code-units.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
+import { byCodeUnits } from '../../primitives/host/code-units.ts';
 import { type FileKind, kindOf } from './file-kind.ts';
 import type { ResultSetFormat } from './result-set.ts';
 import { sniffJson } from './sniff-json.ts';

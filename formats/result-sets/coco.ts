@@ -1,7 +1,7 @@
 import type { ImageSize } from '../../algorithms/cross-compare/tile-comparison.ts';
 import { type Note, quoteName } from '../../algorithms/notes.ts';
-import { FormatError, GeometryError } from '../../primitives/errors.ts';
-import { withArticle } from '../../primitives/given.ts';
+import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
+import { withArticle } from '../../primitives/checks/given.ts';
 import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';
 import { foreignJson } from './foreign-json.ts';
 import { parseJsonBytes } from './json-bytes.ts';

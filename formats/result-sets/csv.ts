@@ -1,5 +1,5 @@
 import { quoteName } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { SEPARATOR_LINE, separatorLine } from '../csv-separator.ts';
 import { bytesOfFirstLine, isBlank, skipBlankLines } from '../tables/csv/scan.ts';
 import { type ByteCursor, char, isLineEnd, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';

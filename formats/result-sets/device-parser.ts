@@ -1,6 +1,6 @@
 import type { TileSide } from '../../algorithms/cross-compare/tile-comparison.ts';
 import { tileSide } from '../../algorithms/cross-compare/tile-side.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { parseBoundariesOn } from './boundaries-on-device.ts';
 import type { TileSource } from './result-set.ts';
 

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { isJsonObject, type JsonObject } from '../feature.ts';
 
 /** A format of segmentations in JSON that is not read: how it is told, and how to convert it. */

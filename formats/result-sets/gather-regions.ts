@@ -1,5 +1,5 @@
 import { BYTES_PER_RUN, type LabelRegions } from '../../algorithms/label-images/label-regions.ts';
-import type { ErrorPlace } from '../../primitives/errors.ts';
+import type { ErrorPlace } from '../../primitives/checks/errors.ts';
 import { overMemory } from '../memory.ts';
 import type { LabelRows, Labels } from './label-rows.ts';
 

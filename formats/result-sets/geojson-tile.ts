@@ -1,5 +1,5 @@
 import { quoteName } from '../../algorithms/notes.ts';
-import { FormatError, GeometryError } from '../../primitives/errors.ts';
+import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
 import { isJsonObject, type JsonObject, nullRecord, shallowText, withoutGeometry } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
 import { type LeftOut, leaveOut, withFirstErrors } from '../left-out.ts';

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 
 /**
  * Decompresses the first `max` bytes of a gzip stream, or all bytes if there are fewer. Decompression stops after `max`

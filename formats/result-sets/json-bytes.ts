@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { findJsonFault } from '../json-syntax.ts';
 import { jsonValueOf } from '../json-value.ts';
 import { requireJsonRoom } from '../memory.ts';

@@ -1,9 +1,9 @@
 import type { ImageSize } from '../../algorithms/cross-compare/tile-comparison.ts';
 import type { LabelRegions } from '../../algorithms/label-images/label-regions.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { FormatError } from '../../primitives/errors.ts';
-import { anInstance } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
+import { anInstance } from '../../primitives/checks/kinds.ts';
 import { gatherRegions, type LabelledRegions } from './gather-regions.ts';
 import { type LabelRows, type Labels, rowsOf } from './label-rows.ts';
 import { componentsNotes, namesOfRegions } from './name-regions.ts';

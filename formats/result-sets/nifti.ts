@@ -1,5 +1,5 @@
 import type { VoxelGrid } from '../../algorithms/cross-compare/voxel-grid.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { quoted } from '../video/quoted.ts';
 import { GRID_1, GRID_2, readGrid } from './nifti-grid.ts';
 import type { LabelType } from './result-set.ts';

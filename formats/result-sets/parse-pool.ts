@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import {
   aFunction,
   anInstance,
@@ -13,7 +13,7 @@ import {
   optional,
   someOptions,
   someRecord,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 import { createThreadPool, type PoolThread } from '../thread-pool.ts';
 import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
 import { type PolygonTile, someParameters, type TileParameters } from './result-set.ts';

@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance } from '../../primitives/checks/kinds.ts';
 import { parseBoundaries } from './boundaries-text.ts';
 import { parseCoco } from './coco.ts';
 import { parseCsv } from './csv.ts';

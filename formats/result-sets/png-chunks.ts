@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 
 /** The header of a PNG and its data, which is still compressed. */
 export interface PngChunks {

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 
 /**
  * Reads `bytes.length` bytes from a position in a file. Throws if the file ends before `bytes` is full, because the

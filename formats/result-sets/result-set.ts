@@ -13,7 +13,7 @@ import {
   type Kind,
   optional,
   someOptions,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 
 export type { TextColumn } from '../../algorithms/text-column.ts';
 

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { linkCorners } from './link-corners.ts';
 import type { TileColumns } from './tile-columns.ts';
 

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { TileSide } from '../../algorithms/cross-compare/tile-comparison.ts';
 import type { FillRule } from '../../algorithms/geometry/polygons.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import { createParsePool, type ParsePool } from './parse-pool.ts';
 import type { TileSource } from './result-set.ts';
 import type { SideParameters } from './side-worker.ts';

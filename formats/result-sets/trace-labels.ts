@@ -1,6 +1,6 @@
 import type { LabelRegions } from '../../algorithms/label-images/label-regions.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { anInstance, aWhole, aWord, optional, someOptions } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, aWhole, aWord, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import { gatherRegions, type LabelledRegions, type RegionKind } from './gather-regions.ts';
 import { type Labels, rowsOf } from './label-rows.ts';
 import { type Corners, linkCorners } from './link-corners.ts';

@@ -1,4 +1,4 @@
-import { CapacityError } from '../../primitives/errors.ts';
+import { CapacityError } from '../../primitives/checks/errors.ts';
 
 /** The distinct strings of a column, in order of first occurrence. */
 export interface StringDictionary {

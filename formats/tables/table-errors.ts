@@ -1,4 +1,4 @@
-import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
+import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/checks/errors.ts';
 import type { TableField, UnreadField } from './table-file.ts';
 
 /** The error for a file that violates its format. */

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 
 /** Bytes that can be read at any position: a file, or an array in memory. */
 export interface ByteSource {

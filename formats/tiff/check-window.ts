@@ -1,5 +1,5 @@
 import { isOfWholeBlocks, type RasterSource, type Window } from '../../algorithms/geometry/raster.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
 
 /**
  * Throws unless a window lies inside a raster.

@@ -1,6 +1,6 @@
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import { type Note, quoteName } from '../../algorithms/notes.ts';
-import type { FormatError } from '../../primitives/errors.ts';
+import type { FormatError } from '../../primitives/checks/errors.ts';
 import { TAG, type TiffDirectory } from './directory.ts';
 
 /** The coordinate system of a raster. */

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import { createThreadPool } from '../thread-pool.ts';
 import { decodeRun, type RunRequest } from './decode-run.ts';
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { inflate, inflateSync } from 'node:zlib';
 import { SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { type BlockCoding, rowBytes } from './layout.ts';
 import { unpackLzw } from './lzw.ts';
 import { unpackPackBits } from './packbits.ts';

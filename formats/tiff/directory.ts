@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { viewOf } from '../bytes.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 

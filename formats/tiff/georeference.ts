@@ -1,6 +1,6 @@
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { crsNote, PIXEL_IS_POINT, RASTER_TYPE, readCrs, readKeys } from './crs-keys.ts';
 import type { TiffDirectory } from './directory.ts';
 import { parseNumber } from './nodata.ts';

@@ -1,5 +1,5 @@
 import { SAMPLE_BYTES, type Sample } from '../../algorithms/geometry/raster.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 import { damaged, type TiffDirectory } from './directory.ts';

@@ -1,4 +1,4 @@
-import type { FormatError } from '../../primitives/errors.ts';
+import type { FormatError } from '../../primitives/checks/errors.ts';
 import { isGeographicCrs, normalizeCrs } from '../crs.ts';
 import { crsOfWkt, horizontalOf } from '../polygon-layers/projection.ts';
 import { describeOwn, geocentric, type RasterCrs } from './crs-keys.ts';

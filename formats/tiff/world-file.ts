@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { fileError } from '../file-error.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Note } from '../../algorithms/notes.ts';
-import { type ErrorPlace, FormatError } from '../../primitives/errors.ts';
+import { type ErrorPlace, FormatError } from '../../primitives/checks/errors.ts';
 import { damagedAvi } from './avi-chunks.ts';
 import type { AviStream } from './avi-head.ts';
 import { isGreyPalette, type PixelOrder, paletteTable, takeChannel, takeSamples } from './grey.ts';

@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { fileError } from '../file-error.ts';
 import { resizedBytes } from '../resized.ts';
 import type { VideoStream } from './video.ts';

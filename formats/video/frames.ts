@@ -1,4 +1,4 @@
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Grey, Video, VideoFrame, VideoReader } from './video.ts';
 import { noFrames } from './video-error.ts';

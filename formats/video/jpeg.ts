@@ -1,4 +1,4 @@
-import { type ErrorPlace, FormatError } from '../../primitives/errors.ts';
+import { type ErrorPlace, FormatError } from '../../primitives/checks/errors.ts';
 import { RGB, takeChannel, takeSamples } from './grey.ts';
 import { standardTables } from './jpeg-tables.ts';
 import type { VideoChannel } from './video.ts';

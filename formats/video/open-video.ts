@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { FormatError } from '../../primitives/errors.ts';
-import { anInstance, aSignal, aText, aWord, eitherOf, optional, someOptions } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
+import { anInstance, aSignal, aText, aWord, eitherOf, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import { openFileBytes } from '../file-bytes.ts';
 import { fileError } from '../file-error.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Note } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { openFileBytes } from '../file-bytes.ts';
 import { fileError } from '../file-error.ts';
 import { compareNatural } from './natural-order.ts';

@@ -1,5 +1,5 @@
 import type { Note } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import type { TiffDirectory } from '../tiff/directory.ts';
 import { isPixelUnit, micrometresIn, secondsIn } from './metadata-units.ts';
 import { quoted } from './quoted.ts';

@@ -1,5 +1,5 @@
 import type { Note } from '../../algorithms/notes.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 import { decodeBlock } from '../tiff/decode.ts';
 import { damaged, type TiffDirectory } from '../tiff/directory.ts';

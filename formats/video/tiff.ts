@@ -1,5 +1,5 @@
 import type { Note } from '../../algorithms/notes.ts';
-import { QuadrilleError } from '../../primitives/errors.ts';
+import { QuadrilleError } from '../../primitives/checks/errors.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 import { damaged, readDirectory, type TiffDirectory } from '../tiff/directory.ts';
 import { withSmallReads } from './small-reads.ts';

@@ -1,4 +1,4 @@
-import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/errors.ts';
+import { type ErrorPlace, FormatError, QuadrilleError } from '../../primitives/checks/errors.ts';
 
 /** Maximum width and height of a frame in pixels. `MAX_PIXELS` is the maximum number of pixels in a frame. */
 const MAX_SIDE: number = 2 ** 16 - 1;

@@ -1,4 +1,4 @@
-import { type ErrorPlace, FormatError } from '../../primitives/errors.ts';
+import { type ErrorPlace, FormatError } from '../../primitives/checks/errors.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes } from '../tiff/samples.ts';
 import type { ByteStream } from './byte-stream.ts';
 import { quoted } from './quoted.ts';

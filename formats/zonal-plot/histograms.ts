@@ -1,5 +1,5 @@
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import type { Plotting } from '../plot-packages.ts';
 import { type BarSet, barsOf } from './bars.ts';
 import { type Colors, meanText } from './colors.ts';

@@ -1,4 +1,4 @@
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import { type Colors, isScale, meanText } from './colors.ts';
 import { HAIRLINE, MUTED, NO_DATA, niceStep, niceTicks, px, text, valueText } from './page.ts';
 

@@ -1,7 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import { type Colors, meanText } from './colors.ts';
 import { intersectionOf, type MapExtent, moved, ringExtents, unionOf } from './extent.ts';
 import { unrollLongitudes } from './longitudes.ts';

@@ -1,8 +1,8 @@
 import { Observable, type OperatorFunction, Subscriber } from 'rxjs';
-import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
-import { type ErrorPlace, GraphError } from '../../primitives/errors.ts';
-import { aFunction, aNumber, aText, type FieldKinds, someRecord } from '../../primitives/kinds.ts';
-import { tell } from '../../primitives/warnings.ts';
+import { requireArguments, requireOptions } from '../../primitives/checks/arguments.ts';
+import { type ErrorPlace, GraphError } from '../../primitives/checks/errors.ts';
+import { aFunction, aNumber, aText, type FieldKinds, someRecord } from '../../primitives/checks/kinds.ts';
+import { tell } from '../../primitives/checks/warnings.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from '../run/channel.ts';
 import { deliver, demandOf } from '../run/demand.ts';
 

@@ -1,7 +1,7 @@
 import type { OperatorFunction } from 'rxjs';
-import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
-import { GraphError } from '../../primitives/errors.ts';
-import { isRecord } from '../../primitives/given.ts';
+import { requireArguments, requireOptions } from '../../primitives/checks/arguments.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import { isRecord } from '../../primitives/checks/given.ts';
 import {
   aFunction,
   anArrayOf,
@@ -11,7 +11,7 @@ import {
   type Kind,
   someRecord,
   where,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 import { remoteFunction } from '../remote/remote-options.ts';
 import { remoteProgram } from '../remote/remote-stage.ts';
 import type { NodeFunction, Work } from '../run/attempts.ts';

@@ -1,4 +1,4 @@
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import { type Capacity, checkedCapacity, type Occupancy } from '../run/channel.ts';
 import type { NodeProgram } from '../run/node-run.ts';
 import type { ItemHandling } from '../run/parcel.ts';

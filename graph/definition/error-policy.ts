@@ -1,5 +1,5 @@
-import { GraphError } from '../../primitives/errors.ts';
-import { aText, eitherOf, type Kind, someRecord } from '../../primitives/kinds.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import { aText, eitherOf, type Kind, someRecord } from '../../primitives/checks/kinds.ts';
 
 /** The steps for an item that failed: first `retry`, then `migrate`, then `orElse`. */
 export interface ErrorPolicySteps {

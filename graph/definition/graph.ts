@@ -1,7 +1,7 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import type { Context } from '../../primitives/context.ts';
-import { GraphError } from '../../primitives/errors.ts';
-import { aFunction, aText } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import { aFunction, aText } from '../../primitives/checks/kinds.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { type GraphRun, RUN_OPTIONS, type RunOptions, startRun } from '../run/run.ts';
 import { GraphBuilder } from './builder.ts';
 import { requireWhole, shapeOf } from './definition.ts';

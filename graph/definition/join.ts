@@ -1,4 +1,4 @@
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import { underPolicy, type Work } from '../run/attempts.ts';
 import { discard, type Edge, emit, failUnlessOver, type NodeProgram, type NodeRun } from '../run/node-run.ts';
 import { jointName, type Parcel } from '../run/parcel.ts';

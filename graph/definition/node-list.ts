@@ -1,5 +1,5 @@
-import { GraphError } from '../../primitives/errors.ts';
-import { describeGiven, isPromise, isRecord } from '../../primitives/given.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import { describeGiven, isPromise, isRecord } from '../../primitives/checks/given.ts';
 import { capacityOf, type InputDefinition, type NodeDefinition, type OutputDefinition } from './definition.ts';
 import type { InputOptions } from './node-options.ts';
 import type { Outcome, Port } from './port.ts';

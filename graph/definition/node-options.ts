@@ -8,7 +8,7 @@ import {
   type Kind,
   optional,
   someOptions,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 import { type RemoteOptions, someRemoteOptions } from '../remote/remote-options.ts';
 import type { NodeContext, NodeFunction } from '../run/attempts.ts';
 import { aCapacity, type Capacity } from '../run/channel.ts';

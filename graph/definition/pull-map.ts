@@ -1,8 +1,8 @@
 import { Observable } from 'rxjs';
-import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
-import { GraphError } from '../../primitives/errors.ts';
-import { aFlag, aFunction, aNumber, aText, type FieldKinds } from '../../primitives/kinds.ts';
-import { tell } from '../../primitives/warnings.ts';
+import { requireArguments, requireOptions } from '../../primitives/checks/arguments.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import { aFlag, aFunction, aNumber, aText, type FieldKinds } from '../../primitives/checks/kinds.ts';
+import { tell } from '../../primitives/checks/warnings.ts';
 import { deliver, demandOf } from '../run/demand.ts';
 import { aSource, openReader, type PullSource } from '../run/pull-source.ts';
 

@@ -9,7 +9,7 @@ import {
   optional,
   someOptions,
   someRecord,
-} from '../../primitives/kinds.ts';
+} from '../../primitives/checks/kinds.ts';
 import type { Occupancy } from '../run/channel.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { map, Observable, type OperatorFunction, ReplaySubject, Subscriber, switchMap, tap } from 'rxjs';
-import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
-import { GraphError } from '../../primitives/errors.ts';
-import { aFlag, aFunction, aNumber, aText, aWord, type FieldKinds } from '../../primitives/kinds.ts';
+import { requireArguments, requireOptions } from '../../primitives/checks/arguments.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import { aFlag, aFunction, aNumber, aText, aWord, type FieldKinds } from '../../primitives/checks/kinds.ts';
 import { aCapacity, type Capacity, Channel, type Occupancy } from '../run/channel.ts';
 import { DEMAND, type Demand } from '../run/demand.ts';
 import { anObserver, type GraphObserver, guarded, type Surroundings, surroundingsOf } from '../run/observer.ts';

@@ -1,4 +1,4 @@
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aGraphShape, type DrawOptions, type GraphShape, type NodeKind, someDrawOptions } from '../definition/shape.ts';
 import { edgeLabel, nodeLabel } from './node-label.ts';
 

@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { largestOf } from '../../primitives/extremes.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import {
   aGraphShape,
   type DrawOptions,

@@ -1,4 +1,4 @@
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import type { Trace, TraceMark } from '../definition/shape.ts';
 import { fullnessOf, utilisationOf } from '../reports/timeline.ts';
 import { SIDE_COLOURS } from './draw-svg.ts';

@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 
 /** A graph to lay out: boxes with their sizes, and edges between boxes. An edge names a box by its index. */
 export interface LayoutInput {

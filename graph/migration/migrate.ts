@@ -1,6 +1,15 @@
 import { map, Observable, ReplaySubject, switchMap, tap } from 'rxjs';
-import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
-import { aFlag, aFunction, aNumber, aText, aWord, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
+import { requireArguments, requireOptions } from '../../primitives/checks/arguments.ts';
+import {
+  aFlag,
+  aFunction,
+  aNumber,
+  aText,
+  aWord,
+  type Kind,
+  optional,
+  someOptions,
+} from '../../primitives/checks/kinds.ts';
 import { requireLanes } from '../definition/pull-map.ts';
 import type { NodeKind, StageCounters } from '../definition/shape.ts';
 import { inletOf, type Stage, snapshot } from '../definition/stage.ts';

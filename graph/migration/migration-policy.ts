@@ -1,6 +1,6 @@
-import { GraphError } from '../../primitives/errors.ts';
-import { smallestOf } from '../../primitives/extremes.ts';
-import { aNumber, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import { aNumber, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
 import type { Occupancy } from '../run/channel.ts';
 
 /** The load of one side (CPU or GPU), for a stage that can run on both. */

@@ -1,6 +1,6 @@
 import { filter, map, merge, type Observable, type Subscriber } from 'rxjs';
-import { DeviceLostError, GraphError } from '../../primitives/errors.ts';
-import { tell } from '../../primitives/warnings.ts';
+import { DeviceLostError, GraphError } from '../../primitives/checks/errors.ts';
+import { tell } from '../../primitives/checks/warnings.ts';
 import { type ItemContext, type ItemFunction, pullMap } from '../definition/pull-map.ts';
 import type { WorkSpan } from '../definition/shape.ts';
 import { newRun, type Overflow, type StageRun } from '../definition/stage.ts';

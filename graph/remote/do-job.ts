@@ -1,5 +1,5 @@
+import { GraphError } from '../../primitives/checks/errors.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import { GraphError } from '../../primitives/errors.ts';
 import type { NodeContext, NodeFunction } from '../run/attempts.ts';
 import { type ItemNews, type RemoteMark, readFacts, writeNews, writeThrown } from './job-wire.ts';
 import { packed, unpacked } from './wire.ts';

@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { anything, aWhole, type Kind, optional, someOptions, someRecord } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anything, aWhole, type Kind, optional, someOptions, someRecord } from '../../primitives/checks/kinds.ts';
 import { doJob, type RemoteModules } from './do-job.ts';
 import { closedError } from './remote-errors.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount, WorkQueue } from './work-queue.ts';

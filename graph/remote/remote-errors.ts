@@ -1,4 +1,4 @@
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 
 /** The error for work that comes after the end of a queue or a run, whatever the queue. */
 export function closedError(what: 'queue' | 'run'): GraphError {

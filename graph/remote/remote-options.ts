@@ -1,5 +1,5 @@
-import { type ErrorPlace, GraphError } from '../../primitives/errors.ts';
-import { aFunction, aRecord, aText, type Kind, optional, someOptions } from '../../primitives/kinds.ts';
+import { type ErrorPlace, GraphError } from '../../primitives/checks/errors.ts';
+import { aFunction, aRecord, aText, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { OpenRunOptions, RemoteFunction, WorkQueue } from './work-queue.ts';
 
 /** Where the function of a stage runs, if not in this process. */

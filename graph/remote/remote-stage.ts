@@ -1,9 +1,7 @@
-import { turn } from '../../primitives/turn.ts';
-import { tell } from '../../primitives/warnings.ts';
-import type { AttemptContext, NodeFunction } from '../run/attempts.ts';
-import { RAN } from '../run/attempts.ts';
-import type { NodeProgram, NodeRun } from '../run/node-run.ts';
-import { discard } from '../run/node-run.ts';
+import { tell } from '../../primitives/checks/warnings.ts';
+import { turn } from '../../primitives/host/turn.ts';
+import { type AttemptContext, type NodeFunction, RAN } from '../run/attempts.ts';
+import { discard, type NodeProgram, type NodeRun } from '../run/node-run.ts';
 import { type StageSteps, stageProgram, type WorkOf } from '../run/programs.ts';
 import { Admission, MAX_GROUP, MAX_GROUP_BYTES } from './admission.ts';
 import { type ItemNews, readNews, readResult, writeItem } from './job-wire.ts';

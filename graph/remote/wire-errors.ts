@@ -1,5 +1,5 @@
-import type { QuadrilleError } from '../../primitives/errors.ts';
-import * as classes from '../../primitives/errors.ts';
+import type { QuadrilleError } from '../../primitives/checks/errors.ts';
+import * as classes from '../../primitives/checks/errors.ts';
 import { writeValue } from './wire-writer.ts';
 
 /** An error as plain data. Fields that cannot leave the process are replaced by a text. */

@@ -1,4 +1,4 @@
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 
 /** Version of the wire form. Both sides of a queue must have the same version. */
 export const WIRE_VERSION = 1;

@@ -1,6 +1,6 @@
+import { GraphError } from '../../primitives/checks/errors.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
-import { GraphError } from '../../primitives/errors.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { badBytes, COLUMN_TYPES, MAX_DEPTH, MAX_DIGITS, TAGS, typedArrayClasses, typedArrayName } from './wire-form.ts';
 
 /**

@@ -1,6 +1,6 @@
+import { GraphError } from '../../primitives/checks/errors.ts';
+import { describeGiven, isColumn, isPlain, withArticle } from '../../primitives/checks/given.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import { GraphError } from '../../primitives/errors.ts';
-import { describeGiven, isColumn, isPlain, withArticle } from '../../primitives/given.ts';
 import { COLUMN_TYPES, MAX_DEPTH, MAX_DIGITS, TAGS, typedArrayClasses } from './wire-form.ts';
 
 /**

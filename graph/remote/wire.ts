@@ -1,4 +1,4 @@
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import { badBytes, WIRE_VERSION } from './wire-form.ts';
 import { readPieces, readValue } from './wire-reader.ts';
 import { joined, writePieces, writeValue } from './wire-writer.ts';

@@ -1,7 +1,6 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { byCodeUnits } from '../../primitives/code-units.ts';
-import type { Trace, TraceMark, WorkSpan } from '../definition/shape.ts';
-import { aTrace } from '../definition/shape.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { byCodeUnits } from '../../primitives/host/code-units.ts';
+import { aTrace, type Trace, type TraceMark, type WorkSpan } from '../definition/shape.ts';
 
 /** An event in Chrome's trace-event format. Times are in microseconds since the start of the trace. */
 interface TraceEvent {

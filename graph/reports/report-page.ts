@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { aNumber, anArrayOf, aRecord, aText, eitherOf, type Kind, optional } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aNumber, anArrayOf, aRecord, aText, eitherOf, type Kind, optional } from '../../primitives/checks/kinds.ts';
 import { escapeMarkup, formatCount } from '../drawings/markup.ts';
 
 /**

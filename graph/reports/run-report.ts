@@ -1,5 +1,5 @@
-import { requireArguments, requireOptions } from '../../primitives/arguments.ts';
-import { aNumber, anArrayOf, anInstance, aText, type FieldKinds } from '../../primitives/kinds.ts';
+import { requireArguments, requireOptions } from '../../primitives/checks/arguments.ts';
+import { aNumber, anArrayOf, anInstance, aText, type FieldKinds } from '../../primitives/checks/kinds.ts';
 import {
   aTrace,
   type EdgeCounters,

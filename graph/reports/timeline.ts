@@ -1,4 +1,4 @@
-import { largestOf } from '../../primitives/extremes.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
 import type { Trace } from '../definition/shape.ts';
 
 /**

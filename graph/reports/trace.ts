@@ -1,5 +1,5 @@
-import { requireOptions } from '../../primitives/arguments.ts';
-import { aFunction, atLeast } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/checks/arguments.ts';
+import { aFunction, atLeast } from '../../primitives/checks/kinds.ts';
 import type { GraphShape, NodeCounters, OccupancySample, Trace, TraceMark, WorkSpan } from '../definition/shape.ts';
 import type { GraphObserver } from '../run/observer.ts';
 

@@ -1,6 +1,6 @@
 import { defer, map, type Observable, Subject, startWith } from 'rxjs';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { GraphError } from '../../primitives/errors.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import {
   aFunction,
   aNumber,
@@ -12,8 +12,8 @@ import {
   optional,
   someOptions,
   wanted,
-} from '../../primitives/kinds.ts';
-import { tell } from '../../primitives/warnings.ts';
+} from '../../primitives/checks/kinds.ts';
+import { tell } from '../../primitives/checks/warnings.ts';
 
 /** Limits of an edge: a bound in items and a bound in bytes. At least one of them must be finite. */
 export interface Capacity {

@@ -1,4 +1,4 @@
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 
 /** Which item failed, where, how often, and what happened to it. */
 export interface FailedItem {

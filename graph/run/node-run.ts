@@ -1,5 +1,5 @@
-import { GraphError } from '../../primitives/errors.ts';
-import type { OnWarning } from '../../primitives/warnings.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import type { OnWarning } from '../../primitives/checks/warnings.ts';
 import type { ErrorPolicy } from '../definition/error-policy.ts';
 import type { NodeMeta } from '../definition/shape.ts';
 import { Channel, type Occupancy } from './channel.ts';

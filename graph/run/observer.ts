@@ -1,7 +1,7 @@
 import type { Subscriber } from 'rxjs';
-import type { GraphError } from '../../primitives/errors.ts';
-import { aFunction, aRecord, type Kind } from '../../primitives/kinds.ts';
-import { type OnWarning, tell } from '../../primitives/warnings.ts';
+import type { GraphError } from '../../primitives/checks/errors.ts';
+import { aFunction, aRecord, type Kind } from '../../primitives/checks/kinds.ts';
+import { type OnWarning, tell } from '../../primitives/checks/warnings.ts';
 import type { OccupancySample, TraceMark, WorkSpan } from '../definition/shape.ts';
 import type { Parcel } from './parcel.ts';
 import type { Passage } from './passage.ts';

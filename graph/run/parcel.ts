@@ -1,4 +1,4 @@
-import { type OnWarning, tell } from '../../primitives/warnings.ts';
+import { type OnWarning, tell } from '../../primitives/checks/warnings.ts';
 
 /** Functions that free, measure and name the items of a port. Functions set on the consuming node override these. */
 export interface ItemHandling<A> {

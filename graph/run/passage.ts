@@ -1,5 +1,5 @@
 import { map, Observable, type OperatorFunction, Subscriber } from 'rxjs';
-import type { OnWarning } from '../../primitives/warnings.ts';
+import type { OnWarning } from '../../primitives/checks/warnings.ts';
 import { discardParcel, type Parcel } from './parcel.ts';
 
 /**

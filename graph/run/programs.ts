@@ -1,5 +1,5 @@
 import { catchError, map, type Observable, type OperatorFunction, Subscriber, tap } from 'rxjs';
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import { namedBatches } from '../definition/batch-by.ts';
 import type { GraphBatchOptions } from '../definition/node-options.ts';
 import { type ItemContext, pull, pullMap } from '../definition/pull-map.ts';

@@ -16,8 +16,8 @@ import {
   tap,
   throttleTime,
 } from 'rxjs';
-import { requireOptions } from '../../primitives/arguments.ts';
-import { anything, atLeast } from '../../primitives/kinds.ts';
+import { requireOptions } from '../../primitives/checks/arguments.ts';
+import { anything, atLeast } from '../../primitives/checks/kinds.ts';
 
 /** The progress of a run at one moment. */
 export interface ProgressReport {

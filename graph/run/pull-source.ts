@@ -1,4 +1,4 @@
-import { type Kind, where } from '../../primitives/kinds.ts';
+import { type Kind, where } from '../../primitives/checks/kinds.ts';
 
 /** A source that delivers items one at a time, when they are requested. */
 export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStream<A>;

@@ -1,6 +1,6 @@
 import type { Subject } from 'rxjs';
-import { GraphError } from '../../primitives/errors.ts';
-import type { OnWarning } from '../../primitives/warnings.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
+import type { OnWarning } from '../../primitives/checks/warnings.ts';
 import type { ErrorPolicy } from '../definition/error-policy.ts';
 import type { ItemError } from './item-error.ts';
 import { cancel, type NodeRun, type RunServices } from './node-run.ts';

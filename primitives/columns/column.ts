@@ -1,9 +1,9 @@
-import { wrongArgument } from '../arguments.ts';
+import { wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError, type ErrorDetails, type ErrorPlace } from '../checks/errors.ts';
+import { isRecord } from '../checks/given.ts';
 import { type ArrayBinding, type Backend, capacityOf, type DeviceBuffer, type Storage } from '../contract/backend.ts';
-import { ArgumentError, type ErrorDetails, type ErrorPlace } from '../errors.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
-import { isRecord } from '../given.ts';
 import type { Module, ScalarType } from '../ir/ir.ts';
 import type { ColumnTypeOf, HostArray, HostArrayOf } from './host-array.ts';
 

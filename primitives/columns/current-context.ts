@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../checks/errors.ts';
 import type { Column, ColumnOwner } from './column.ts';
 
 /**

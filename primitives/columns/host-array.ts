@@ -1,4 +1,4 @@
-import { wrongArgument } from '../arguments.ts';
+import { wrongArgument } from '../checks/arguments.ts';
 import type { Storage } from '../contract/backend.ts';
 import type { ScalarType } from '../ir/ir.ts';
 

@@ -1,6 +1,6 @@
-import { createCache } from '../cache.ts';
+import { createCache } from '../host/cache.ts';
+import { createStructures, NumberList } from '../host/structures.ts';
 import { entryOf, type Module, moduleWords, type ScalarType } from '../ir/ir.ts';
-import { createStructures, NumberList } from '../structures.ts';
 import { type Column, type DeviceLength, type StoredArray, sameArray, sameLength, type ViewInput } from './column.ts';
 import type { SymbolicUniform } from './symbolic.ts';
 

@@ -1,6 +1,6 @@
 import { type Linkage, type LinkedInput, type Links, link, linkEntry } from '../functors/recorder.ts';
+import { createStructures, NumberList } from '../host/structures.ts';
 import { entryOf, type Module, moduleNumber, moduleWords, type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
-import { createStructures, NumberList } from '../structures.ts';
 import { type StoredArray, type StoredOf, sameArray, type View, type ViewInput } from './column.ts';
 
 /**

@@ -1,5 +1,5 @@
+import { ArgumentError } from '../checks/errors.ts';
 import type { ArrayBinding, CountRef, Length, Program, Store } from '../contract/backend.ts';
-import { ArgumentError } from '../errors.ts';
 import { If, Let, Var } from '../functors/control.ts';
 import { callNamed, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';

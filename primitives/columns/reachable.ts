@@ -1,4 +1,4 @@
-import { isPlain, isPromise } from '../given.ts';
+import { isPlain, isPromise } from '../checks/given.ts';
 import { Column, Memory, type View, type ViewInput } from './column.ts';
 
 /** All columns inside a value. Records, arrays, maps and sets are searched at any depth. */

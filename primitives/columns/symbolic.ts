@@ -1,4 +1,4 @@
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../checks/errors.ts';
 import type { ScalarType } from '../ir/ir.ts';
 import { f32OfBits } from '../ir/semantics.ts';
 import type { DeviceLength, Memory } from './column.ts';

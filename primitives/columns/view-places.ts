@@ -1,4 +1,4 @@
-import type { ErrorPlace } from '../errors.ts';
+import type { ErrorPlace } from '../checks/errors.ts';
 import { callerPlace } from '../functors/place.ts';
 
 let watchers = 0;

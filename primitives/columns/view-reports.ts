@@ -1,5 +1,5 @@
+import type { ErrorPlace } from '../checks/errors.ts';
 import { capacityOf } from '../contract/backend.ts';
-import type { ErrorPlace } from '../errors.ts';
 import { entryOf, type ScalarType } from '../ir/ir.ts';
 import type { View } from './column.ts';
 import { READ, stepCost } from './step-cost.ts';

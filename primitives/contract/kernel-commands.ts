@@ -1,4 +1,4 @@
-import { wrongArgument } from '../arguments.ts';
+import { wrongArgument } from '../checks/arguments.ts';
 import type { Module, ScalarType } from '../ir/ir.ts';
 
 /**

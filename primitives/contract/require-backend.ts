@@ -1,5 +1,5 @@
-import { wrongArgument } from '../arguments.ts';
-import { ArgumentError } from '../errors.ts';
+import { wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError } from '../checks/errors.ts';
 import type { Backend } from './backend.ts';
 
 /**

@@ -1,4 +1,3 @@
-import { assemble, type BoundArray } from '../assembled-program.ts';
 import {
   type Backend,
   type CrossReduceCommand,
@@ -11,6 +10,7 @@ import { For, If, Let, Var } from '../functors/control.ts';
 import { call, literal } from '../functors/recorder.ts';
 import { type U32, Value } from '../functors/value.ts';
 import { entryOf, type ScalarType } from '../ir/ir.ts';
+import { assemble, type BoundArray } from './assembled-program.ts';
 
 type Values = Value<ScalarType>[];
 

@@ -1,4 +1,3 @@
-import { assemble, type BoundArray, wordsAt } from '../assembled-program.ts';
 import {
   type Backend,
   type Cell,
@@ -8,10 +7,11 @@ import {
   type Program,
 } from '../contract/backend.ts';
 import { For, Let, Var } from '../functors/control.ts';
+import { bitsFrom } from '../functors/packed-bits.ts';
 import { literal } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type Bool, type U32, Value } from '../functors/value.ts';
-import { bitsFrom } from '../packed-bits.ts';
+import { assemble, type BoundArray, wordsAt } from './assembled-program.ts';
 
 /** Number of residuals of a block, which all have the same number of bits. */
 const BLOCK = 32;

@@ -1,5 +1,5 @@
+import { ArgumentError } from '../checks/errors.ts';
 import type { Backend, CommandOf, KernelCommand, KernelKind } from '../contract/backend.ts';
-import { ArgumentError } from '../errors.ts';
 import { crossReduceByRows } from './cross-reduce-by-rows.ts';
 import { decodeTilesByWalks } from './decode-tiles-by-walks.ts';
 import { relaxByRounds } from './relax-by-rounds.ts';

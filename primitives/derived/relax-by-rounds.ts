@@ -1,4 +1,3 @@
-import { assemble, type Called, leafAt, wordsAt } from '../assembled-program.ts';
 import {
   type Backend,
   capacityOf,
@@ -12,9 +11,10 @@ import {
 import { If, Let, Var } from '../functors/control.ts';
 import { call, literal, record } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
+import { type Axis, stepAlong } from '../functors/stencil-axis.ts';
 import { type ArrayValue, type Bool, type U32, Value } from '../functors/value.ts';
 import { oneOf, type ScalarType } from '../ir/ir.ts';
-import { type Axis, stepAlong } from '../stencil-axis.ts';
+import { assemble, type Called, leafAt, wordsAt } from './assembled-program.ts';
 
 type Values = Value<ScalarType>[];
 

@@ -1,4 +1,3 @@
-import { assemble, type BoundArray, wordsAt } from '../assembled-program.ts';
 import {
   type Backend,
   capacityOf,
@@ -14,6 +13,7 @@ import { literal } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type Bool, type U32, Value } from '../functors/value.ts';
 import type { ScalarType } from '../ir/ir.ts';
+import { assemble, type BoundArray, wordsAt } from './assembled-program.ts';
 import { decodeTilesByWalks } from './decode-tiles-by-walks.ts';
 
 /** A bin that no histogram has, and a word at which no tile begins. */

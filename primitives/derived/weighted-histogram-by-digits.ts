@@ -1,4 +1,3 @@
-import { assemble, wordsAt } from '../assembled-program.ts';
 import {
   type Backend,
   capacityOf,
@@ -11,6 +10,7 @@ import { literal } from '../functors/recorder.ts';
 import { add64, shl64 } from '../functors/standard/wide.ts';
 import { type U32, Value } from '../functors/value.ts';
 import { entryOf } from '../ir/ir.ts';
+import { assemble, wordsAt } from './assembled-program.ts';
 
 /**
  * How weights are split into digits. A digit has so few bits that the sum of one digit over all rows fits in 32 bits.

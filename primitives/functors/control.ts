@@ -1,4 +1,4 @@
-import { describeGiven } from '../given.ts';
+import { describeGiven } from '../checks/given.ts';
 import type { Local, Operand, ScalarType, Statement } from '../ir/ir.ts';
 import { append, block, functorError, literal, newLocal, operate, recorder, use, wrongInput } from './recorder.ts';
 import {

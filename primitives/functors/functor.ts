@@ -1,4 +1,4 @@
-import { isRecord } from '../given.ts';
+import { isRecord } from '../checks/given.ts';
 import type { Module, Operand, ScalarType } from '../ir/ir.ts';
 import { withMembers } from './members.ts';
 import {

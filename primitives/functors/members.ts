@@ -1,5 +1,5 @@
-import { FunctorError } from '../errors.ts';
-import { shortenedWords } from '../given.ts';
+import { FunctorError } from '../checks/errors.ts';
+import { shortenedWords } from '../checks/given.ts';
 import { placeIn } from './place.ts';
 import { ArrayValue, Value, Variable } from './value.ts';
 

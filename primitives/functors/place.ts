@@ -1,4 +1,4 @@
-import type { ErrorPlace } from '../errors.ts';
+import type { ErrorPlace } from '../checks/errors.ts';
 
 /** The formats of a stack frame: in V8 with and without a function name, then in Firefox and Safari. */
 const frames = [/^\s*at .*? \((.+):(\d+):(\d+)\)$/, /^\s*at (?:async )?(.+):(\d+):(\d+)$/, /^[^@]*@(.+):(\d+):(\d+)$/];

@@ -1,5 +1,5 @@
-import { type ErrorPlace, FunctorError } from '../errors.ts';
-import { describeGiven, isPromise, shortenedWords, withArticle } from '../given.ts';
+import { type ErrorPlace, FunctorError } from '../checks/errors.ts';
+import { describeGiven, isPromise, shortenedWords, withArticle } from '../checks/given.ts';
 import { evaluate } from '../ir/evaluate.ts';
 import {
   entryOf,

@@ -1,4 +1,4 @@
-import { isRecord } from '../given.ts';
+import { isRecord } from '../checks/given.ts';
 import type { ScalarType } from '../ir/ir.ts';
 import { wrongInput } from './recorder.ts';
 import type { Input, Value } from './value.ts';

@@ -1,4 +1,4 @@
-import { describeGiven, isPromise } from '../given.ts';
+import { describeGiven, isPromise } from '../checks/given.ts';
 import type { Local, Operand, OperationName, ScalarType } from '../ir/ir.ts';
 import { append, functorError, literal, newLocal, operate, read, use, wrongInput } from './recorder.ts';
 

@@ -7,7 +7,7 @@
  * backends translate it. `operations.ts` lists the operations, and `semantics.ts` defines them.
  */
 
-import { createCache } from '../cache.ts';
+import { createCache } from '../host/cache.ts';
 import type { OperationName, ScalarType } from './operations.ts';
 
 export type { OperationName, ScalarType };

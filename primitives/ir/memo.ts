@@ -1,4 +1,4 @@
-import { type Cache, createCache } from '../cache.ts';
+import { type Cache, createCache } from '../host/cache.ts';
 
 /** Makes a function that computes a value once for each object, and caches the value as long as the object lives. */
 export function memoized<K extends object, V>(make: (object: K) => V): (object: K) => V {

@@ -1,6 +1,6 @@
 import type { DeviceLength } from '../columns/column.ts';
-import { rebound } from '../command.ts';
 import type { DeviceBuffer } from '../contract/backend.ts';
+import { rebound } from './command.ts';
 import type { RecordingBackend } from './recording-backend.ts';
 
 /** The inputs and capacity checks from which the contents of a buffer derive. */

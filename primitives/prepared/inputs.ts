@@ -1,12 +1,12 @@
-import { requireOptions, wrongArgument } from '../arguments.ts';
+import { requireOptions, wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError } from '../checks/errors.ts';
+import { isRecord, withArticle } from '../checks/given.ts';
+import { anything, aWhole, type FieldKinds } from '../checks/kinds.ts';
 import { type Column, type ColumnsOf, storageOf } from '../columns/column.ts';
 import type { Storage } from '../contract/backend.ts';
-import { ArgumentError } from '../errors.ts';
 import { isUniformParameter, type UniformParameter } from '../functors/functor.ts';
 import { flawOfShape, leafPaths, leafTypes, type Shape } from '../functors/shapes.ts';
-import { isRecord, withArticle } from '../given.ts';
 import type { ScalarType } from '../ir/ir.ts';
-import { anything, aWhole, type FieldKinds } from '../kinds.ts';
 
 /** The storage formats of packed elements. Several packed elements share a 32-bit word. */
 export type PackedStorage = 'u8' | 'i8' | 'u16' | 'i16';

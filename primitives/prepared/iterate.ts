@@ -1,9 +1,9 @@
-import { requireOptions, wrongArgument } from '../arguments.ts';
+import { requireOptions, wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError, CapacityError } from '../checks/errors.ts';
+import { aFunction, aSignal, aWhole, type FieldKinds } from '../checks/kinds.ts';
 import { Column, type DeviceLength, sameLength, type Table } from '../columns/column.ts';
 import type { DeviceBuffer } from '../contract/backend.ts';
-import { ArgumentError, CapacityError } from '../errors.ts';
-import { aFunction, aSignal, aWhole, type FieldKinds } from '../kinds.ts';
-import { turn } from '../turn.ts';
+import { turn } from '../host/turn.ts';
 import type { PreparedArguments, PreparedInputs } from './inputs.ts';
 import { playCommands } from './play.ts';
 import {

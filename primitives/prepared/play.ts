@@ -1,9 +1,9 @@
 import { lengthOfCount } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
-import { rebound } from '../command.ts';
 import type { Backend, CountRef, DeviceBuffer, Program } from '../contract/backend.ts';
 import { issue } from '../derived/issue.ts';
 import { array, fn, u32, uniform } from '../functors/functor.ts';
+import { rebound } from './command.ts';
 import type { Script, ScriptBuffer, ScriptCall, ScriptInput } from './script.ts';
 
 /**

@@ -1,5 +1,6 @@
-import { requireValue, wrongArgument } from '../arguments.ts';
-import type { CapacityChecks } from '../capacity-checks.ts';
+import { requireValue, wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError } from '../checks/errors.ts';
+import { isRecord } from '../checks/given.ts';
 import {
   Column,
   type ColumnOwner,
@@ -14,14 +15,13 @@ import {
 import { contextOf, mixedContexts, recordingFor } from '../columns/current-context.ts';
 import { alive, extentOf } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
+import type { CapacityChecks } from '../context/capacity-checks.ts';
+import type { ContextMemory } from '../context/memory.ts';
 import type { Backend, CountRef, DeviceBuffer } from '../contract/backend.ts';
-import { ArgumentError } from '../errors.ts';
 import type { UniformParameter } from '../functors/functor.ts';
 import { assemble } from '../functors/shapes.ts';
-import { isRecord } from '../given.ts';
 import { wordOfValue } from '../ir/evaluate.ts';
 import type { ScalarType } from '../ir/ir.ts';
-import type { ContextMemory } from '../memory-scopes.ts';
 import { isTableInput, type PreparedArguments, type PreparedInputs, requireInputs, type TableInput } from './inputs.ts';
 import { playScript } from './play.ts';
 import { type RecordedPipeline, type ResultLength, recordPipeline } from './record-pipeline.ts';

@@ -1,4 +1,6 @@
-import { requireFunction } from '../arguments.ts';
+import { requireFunction } from '../checks/arguments.ts';
+import { ArgumentError } from '../checks/errors.ts';
+import { describeGiven, isRecord } from '../checks/given.ts';
 import {
   Column,
   type ColumnOwner,
@@ -16,9 +18,7 @@ import { fuse } from '../columns/program.ts';
 import { memoriesIn, promisesIn } from '../columns/reachable.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
 import type { Backend, DeviceBuffer } from '../contract/backend.ts';
-import { ArgumentError } from '../errors.ts';
 import { assemble, leafTypes, type Shape } from '../functors/shapes.ts';
-import { describeGiven, isRecord } from '../given.ts';
 import { derivations } from './derivations.ts';
 import { isTableInput, type PreparedInputs } from './inputs.ts';
 import { createRecordingBackend, type RecordingBackend, waits } from './recording-backend.ts';

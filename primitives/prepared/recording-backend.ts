@@ -1,7 +1,7 @@
-import { rebound } from '../command.ts';
+import { ArgumentError } from '../checks/errors.ts';
 import type { Backend, DeviceBuffer } from '../contract/backend.ts';
 import { createCounters } from '../contract/counters.ts';
-import { ArgumentError } from '../errors.ts';
+import { rebound } from './command.ts';
 import type { ScriptBuffer, ScriptStep } from './script.ts';
 
 /** A backend that only records commands and runs none of them. */

@@ -1,6 +1,6 @@
 import { Memory } from '../columns/column.ts';
+import type { ContextMemory } from '../context/memory.ts';
 import type { Backend, DeviceBuffer } from '../contract/backend.ts';
-import type { ContextMemory } from '../memory-scopes.ts';
 import type { RecordedPipeline } from './record-pipeline.ts';
 
 /** A set of buffers for the results of one call. */

@@ -1,6 +1,5 @@
-import type { Program } from '../contract/backend.ts';
-import { capacityOf } from '../contract/backend.ts';
-import { ArgumentError } from '../errors.ts';
+import { ArgumentError } from '../checks/errors.ts';
+import { capacityOf, type Program } from '../contract/backend.ts';
 import { array, bool, fn, u32, uniform } from '../functors/functor.ts';
 import { select } from '../functors/standard/choose.ts';
 import type { Bool, U32 } from '../functors/value.ts';

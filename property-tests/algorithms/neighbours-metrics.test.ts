@@ -6,7 +6,7 @@ import { keyOfAxes } from '../../algorithms/neighbours/measures.ts';
 import { type Metric, nameOfMetric, recordOf } from '../../algorithms/neighbours/metrics.ts';
 import { pairsWithin } from '../../algorithms/neighbours/pairs-within.ts';
 import { atOnce } from '../../algorithms/stretches.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { array, f32, fn, Let, map, sequence, u32 } from '../../primitives/index.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { buildPointTree, nearest, nearestInTree, withinRadius } from '../../algorithms/neighbours/index.ts';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { onEveryBackend } from '../backends.ts';
 import { caseCount, costlyCaseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { buildPointTree, NO_POINT, nearest, nearestInTree, withinRadius } from '../../algorithms/neighbours/index.ts';
 import { pairsWithin } from '../../algorithms/neighbours/pairs-within.ts';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { onEveryBackend } from '../backends.ts';
 import { caseCount, costlyCaseCount, THOROUGH } from '../cases.ts';
 import { fc, test } from '../law-test.ts';

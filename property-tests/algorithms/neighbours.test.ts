@@ -9,7 +9,7 @@ import {
   nearestInTree,
   withinRadius,
 } from '../../algorithms/neighbours/index.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { onEveryBackend } from '../backends.ts';
 import { costlyCaseCount, THOROUGH } from '../cases.ts';
 import { assertSame } from '../laws/compare.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { overlapsInQuadrants, type QuadrantPairs } from '../../algorithms/overlaps/index.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { onEveryBackend } from '../backends.ts';
 import { scaledCount, THOROUGH } from '../cases.ts';
 import {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aNumber, anInstance, aRecord, aWhole, aWord, type Kind } from '../../primitives/checks/kinds.ts';
 import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
-import { aNumber, anInstance, aRecord, aWhole, aWord, type Kind } from '../../primitives/kinds.ts';
 import { aHostKind, type HostKind, type HostKinds, someFields } from './host-kinds.ts';
 import { edgeWords } from './integers.ts';
 

@@ -1,4 +1,4 @@
-import { aWord, type Flaw, type Kind, someRecord } from '../../primitives/kinds.ts';
+import { aWord, type Flaw, type Kind, someRecord } from '../../primitives/checks/kinds.ts';
 
 /**
  * Kinds of test columns and their host arrays. `tiny` is u32 below 4. `normal` is f32 without subnormals, because a

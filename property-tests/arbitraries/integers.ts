@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { requireArguments } from '../../primitives/arguments.ts';
-import { aBigint, aRecord, aWhole, type Kind } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aBigint, aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
 
 /** Words that reveal mistakes in carries, signs and shifts. */
 export const edgeWords: readonly number[] = [

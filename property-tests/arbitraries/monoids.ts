@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { anInstance, aRecord, aText, type Kind, optional, where } from '../../primitives/checks/kinds.ts';
 import { Let, Var, While } from '../../primitives/functors/control.ts';
 import { bool, f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
 import type { Shape } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { anInstance, aRecord, aText, type Kind, optional, where } from '../../primitives/kinds.ts';
 import {
   bitAnd,
   bitOr,

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { isPlain } from '../../primitives/checks/given.ts';
+import { aWord, type Kind, where } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { ColumnTypeOf, HostArray } from '../../primitives/columns/host-array.ts';
-import type { Context } from '../../primitives/context.ts';
-import { isPlain } from '../../primitives/given.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { copyIf, gather, reverse, slice } from '../../primitives/index.ts';
-import { aWord, type Kind, where } from '../../primitives/kinds.ts';
 import { someRows } from './host-kinds.ts';
 
 /** The forms in which a primitive may receive the same rows. */

@@ -7,7 +7,7 @@ import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { nodeThreads } from '../../backends/workers/node-threads.ts';
 import type { HostMessage } from '../../backends/workers/threads/queue.ts';
 import type { Threads } from '../../backends/workers/threads/threads.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { fn, map, sequence, u32 } from '../../primitives/index.ts';
 import { costlyCaseCount, someOf, THOROUGH } from '../cases.ts';

@@ -15,7 +15,7 @@ import { byCase, resultsCsv, timesOurs } from '../../bench/harness/tables.ts';
 import { parseSizes } from '../../cli/bench-arguments.ts';
 import { loadExperiments } from '../../cli/bench-experiments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { bool, fn, map, u32 } from '../../primitives/index.ts';
 import { onEveryBackend } from '../backends.ts';
 import { caseCount, someOf } from '../cases.ts';

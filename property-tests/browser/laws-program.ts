@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { allLaws } from '../laws/all.ts';
 import { type HostTable, words } from '../laws/compare.ts';

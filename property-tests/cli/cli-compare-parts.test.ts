@@ -14,7 +14,7 @@ import { jsonLog } from '../../cli/json-log.ts';
 import type { RunContext, Surroundings } from '../../cli/run-support.ts';
 import type { ResultSetFormat } from '../../formats/result-sets/result-set.ts';
 import { UsageError } from '../../formats/usage-error.ts';
-import { GraphError, QuadrilleError } from '../../primitives/errors.ts';
+import { GraphError, QuadrilleError } from '../../primitives/checks/errors.ts';
 import { texts } from '../support/random-label-images.ts';
 
 let folder = '';

@@ -11,7 +11,7 @@ import { withoutRepeats } from '../../cli/log.ts';
 import { noteTaker } from '../../cli/note-taker.ts';
 import { writeToStdout } from '../../cli/standard-output.ts';
 import { zonalSummary } from '../../cli/zonal-summary.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { SMALLEST_NORMAL_F32 } from '../../primitives/ir/semantics.ts';
 import { fc, test } from '../law-test.ts';
 

@@ -6,7 +6,7 @@ import { parseTile } from '../../formats/result-sets/parse-tile.ts';
 import type { TileSource } from '../../formats/result-sets/result-set.ts';
 import { openTileParser, startSideParser, type TileParser } from '../../formats/result-sets/tile-parser.ts';
 import { open } from '../../index.ts';
-import { DeviceLostError, FormatError, GeometryError } from '../../primitives/errors.ts';
+import { DeviceLostError, FormatError, GeometryError } from '../../primitives/checks/errors.ts';
 
 const never = new AbortController().signal;
 let parser: TileParser;

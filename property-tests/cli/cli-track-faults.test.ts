@@ -10,7 +10,7 @@ import { runTrack } from '../../cli/track.ts';
 import { parseTrackArguments } from '../../cli/track-arguments.ts';
 import type { TrackParts } from '../../cli/track-video.ts';
 import type { Video } from '../../formats/video/video.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { someOf, THOROUGH } from '../cases.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 import { LOST, lostBefore } from '../support/faulty-backend.ts';

@@ -10,7 +10,7 @@ import { parseTrackArguments } from '../../cli/track-arguments.ts';
 import type { TrackParts } from '../../cli/track-video.ts';
 import { openVideo } from '../../formats/video/open-video.ts';
 import type { Video } from '../../formats/video/video.ts';
-import { CapacityError, FormatError } from '../../primitives/errors.ts';
+import { CapacityError, FormatError } from '../../primitives/checks/errors.ts';
 import { tiffBytes } from '../formats/video/video-support.ts';
 import { type CellRow, trackedFrame } from '../support/cell-tracks-support.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';

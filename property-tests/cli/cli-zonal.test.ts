@@ -15,7 +15,7 @@ import { runZonal, type ZonalParts } from '../../cli/zonal.ts';
 import type { OpenedRaster } from '../../cli/zonal-rasters.ts';
 import { readZones } from '../../formats/read-zones.ts';
 import { UsageError } from '../../formats/usage-error.ts';
-import { DeviceLostError, FormatError } from '../../primitives/errors.ts';
+import { DeviceLostError, FormatError } from '../../primitives/checks/errors.ts';
 
 let folder = '';
 const inFolder = (name: string): string => join(folder, name);

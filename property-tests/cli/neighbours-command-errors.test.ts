@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { parseNeighboursArguments } from '../../cli/neighbours-arguments.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 import { f64, neighboursOf, square } from './neighbours-command-support.ts';
 

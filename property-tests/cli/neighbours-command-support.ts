@@ -8,7 +8,7 @@ import { type NeighbourIndex, neighbourIndex } from '../../cli/neighbours-index.
 import type { NeighboursParts } from '../../cli/neighbours-run.ts';
 import { fieldsOfTable, type TableField, type TableFile } from '../../formats/index.ts';
 import { rebatched } from '../../formats/tables/rebatch.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { exactOrder, isWithin, isWithinUlp } from '../support/exact-neighbours.ts';
 import { type HostPoints, rowOf } from '../support/neighbours-by-hand.ts';
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { type Metric, nameOfMetric, recordOf } from '../../algorithms/neighbours/metrics.ts';
 import type { HostTable } from '../../algorithms/tables/host-table.ts';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { onEveryBackend } from '../backends.ts';
 import { caseCount, costlyCaseCount, someOf } from '../cases.ts';
 import { fc, test } from '../law-test.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { nameOfMetric, recordOf } from '../../algorithms/neighbours/metrics.ts';
 import { atOnce } from '../../algorithms/stretches.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { hostMetrics } from '../support/metrics.ts';

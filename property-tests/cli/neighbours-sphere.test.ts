@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { onEveryBackend } from '../backends.ts';
 import { caseCount, costlyCaseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';

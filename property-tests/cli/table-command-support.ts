@@ -6,7 +6,7 @@ import { runTable } from '../../cli/table.ts';
 import { parseTableArguments } from '../../cli/table-arguments.ts';
 import { tableParts } from '../../cli/table-parts.ts';
 import { openTable, writeTable } from '../../formats/index.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { type Cell, fileOf, newPath, tableOf, type Written } from '../support/table-files-support.ts';
 
 /** How a file is divided into batches, and a way to stop the run. */

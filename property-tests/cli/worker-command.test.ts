@@ -9,7 +9,7 @@ import { loadModules } from '../../cli/worker-modules.ts';
 import { workerParts } from '../../cli/worker-parts.ts';
 import { workerTally } from '../../cli/worker-tally.ts';
 import type { NodeContext, NodeFunction, RemoteModules } from '../../graph/index.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import type { ServeQueueOptions, WorkerNews } from '../../queues/index.ts';
 import { caseCount, THOROUGH } from '../cases.ts';
 import { fc, test } from '../law-test.ts';

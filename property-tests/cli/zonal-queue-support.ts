@@ -7,7 +7,7 @@ import { runZonal } from '../../cli/zonal.ts';
 import { type PartitionParts, zonalModule } from '../../cli/zonal-partition.ts';
 import type { Checkpoints } from '../../cli/zonal-sums.ts';
 import { inProcessQueue, type RemoteModules, type WorkQueue } from '../../graph/index.ts';
-import { QuadrilleError } from '../../primitives/errors.ts';
+import { QuadrilleError } from '../../primitives/checks/errors.ts';
 import type { Context } from '../../primitives/index.ts';
 import type { Workshop } from '../support/cli-support.ts';
 

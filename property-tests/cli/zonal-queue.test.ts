@@ -6,7 +6,7 @@ import type { PartitionParts } from '../../cli/zonal-partition.ts';
 import { encodePackedRaster } from '../../formats/encode-packed-raster.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkQueue } from '../../graph/index.ts';
 import { decodeItems } from '../../graph/remote/wire.ts';
-import { FormatError, GraphError, QuadrilleError } from '../../primitives/errors.ts';
+import { FormatError, GraphError, QuadrilleError } from '../../primitives/checks/errors.ts';
 import { someOf } from '../cases.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 import { openReference } from '../support/reference-context.ts';

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createFailoverBackend } from '../../backends/failover/index.ts';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { fileElements } from '../../formats/index.ts';
-import { Context } from '../../primitives/context.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { onEveryBackend } from '../backends.ts';
 import { caseCount } from '../cases.ts';
 

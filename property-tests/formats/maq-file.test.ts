@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { encodeMaq, type MaqFile, openMaq } from '../../formats/maq-file.ts';
-import { FormatError } from '../../primitives/errors.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 
 const column = (length: number) => fc.uint32Array({ minLength: length, maxLength: length });

@@ -2,7 +2,7 @@ import { catchError, filter, from, lastValueFrom, map, type Observable, of, Subj
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
 import { type BatchOptions, batchBy, pull, pullMap, stage } from '../../graph/index.ts';
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
 

@@ -15,8 +15,8 @@ import {
   type SourceOptions,
   stage,
 } from '../../graph/index.ts';
-import type { GraphError } from '../../primitives/errors.ts';
-import { type QuadrilleWarning, tell, warn } from '../../primitives/warnings.ts';
+import type { GraphError } from '../../primitives/checks/errors.ts';
+import { type QuadrilleWarning, tell, warn } from '../../primitives/checks/warnings.ts';
 import { range, settled, turns } from './graph-harness.ts';
 
 /** The warnings that the process has emitted during a test. */

@@ -3,7 +3,7 @@ import { map, tap } from 'rxjs';
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
 import { Channel, type Occupancy } from '../../graph/index.ts';
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 import { range, settled } from './graph-harness.ts';
 

@@ -3,9 +3,9 @@ import { doJob, UnfitWorkerError } from '../../graph/remote/do-job.ts';
 import { readNews, readResult, writeItem } from '../../graph/remote/job-wire.ts';
 import { packed, unpacked } from '../../graph/remote/wire.ts';
 import type { RemoteJob } from '../../graph/remote/work-queue.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { test } from '../law-test.ts';
 import { openReference } from '../support/reference-context.ts';
 

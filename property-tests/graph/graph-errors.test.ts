@@ -10,7 +10,7 @@ import {
   stage,
   type TraceMark,
 } from '../../graph/index.ts';
-import type { GraphError } from '../../primitives/errors.ts';
+import type { GraphError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 import { meteredSource, range, settled, turns } from './graph-harness.ts';
 

@@ -1,7 +1,7 @@
 import { bufferCount, delay, mergeMap, take } from 'rxjs';
 import { describe, expect } from 'vitest';
 import { type Graph, type GraphBuilder, graph, stage } from '../../graph/index.ts';
-import type { GraphError } from '../../primitives/errors.ts';
+import type { GraphError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, meteredSource, range, sorted, turns } from './graph-harness.ts';
 

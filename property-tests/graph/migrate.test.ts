@@ -13,7 +13,7 @@ import {
   type TraceMark,
   type WorkSpan,
 } from '../../graph/index.ts';
-import { DeviceLostError, GraphError } from '../../primitives/errors.ts';
+import { DeviceLostError, GraphError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
 

@@ -12,7 +12,7 @@ import {
   type SideLoad,
   type StageLoad,
 } from '../../graph/migration/migration-policy.ts';
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 
 const size = fc.integer({ min: 1, max: 1000 });

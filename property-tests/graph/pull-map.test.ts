@@ -2,7 +2,7 @@ import { count, lastValueFrom, map, type Observable, take, takeUntil, toArray } 
 import { TestScheduler } from 'rxjs/testing';
 import { describe, expect } from 'vitest';
 import { pull, pullMap } from '../../graph/index.ts';
-import { GraphError } from '../../primitives/errors.ts';
+import { GraphError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 import { delayAt, delays, meteredSource, range, settled, sorted, turns } from './graph-harness.ts';
 

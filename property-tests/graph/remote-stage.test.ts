@@ -13,9 +13,9 @@ import {
   recordTrace,
   type WorkQueue,
 } from '../../graph/index.ts';
+import { ArgumentError, GraphError } from '../../primitives/checks/errors.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
-import { ArgumentError, GraphError } from '../../primitives/errors.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { openReference } from '../support/reference-context.ts';

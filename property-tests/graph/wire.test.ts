@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect } from 'vitest';
 import { decodeItems, encodeItems } from '../../graph/remote/wire.ts';
 import { recordOf, thrownOf } from '../../graph/remote/wire-errors.ts';
-import { ArgumentError, GraphError, QuadrilleError } from '../../primitives/errors.ts';
+import { ArgumentError, GraphError, QuadrilleError } from '../../primitives/checks/errors.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { openReference } from '../support/reference-context.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Column, Table } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { copyIf } from '../../primitives/copy-if.ts';
 import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { gather } from '../../primitives/gather.ts';

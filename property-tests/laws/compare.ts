@@ -1,5 +1,5 @@
-import { requireArguments } from '../../primitives/arguments.ts';
-import { aFlag, aText } from '../../primitives/kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFlag, aText } from '../../primitives/checks/kinds.ts';
 import { someRows } from '../arbitraries/host-kinds.ts';
 
 /** A table in host memory: a typed array, or a record of tables, as `Context.read` returns it. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Column } from '../../primitives/columns/column.ts';
 import { alive, destination, fuse, programOf } from '../../primitives/columns/program.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import type { CountRef, Extent, Store } from '../../primitives/contract/backend.ts';
 import { f32, u32 } from '../../primitives/functors/functor.ts';
 import type { U32 } from '../../primitives/functors/value.ts';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { aContext } from '../../primitives/argument-kinds.ts';
-import { requireArguments } from '../../primitives/arguments.ts';
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { aFunction, anArrayOf, anInstance, aText } from '../../primitives/checks/kinds.ts';
 import type { HostTableOf, Table } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
-import { aFunction, anArrayOf, anInstance, aText } from '../../primitives/kinds.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 
 /**

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import type { AtomicCombination } from '../../primitives/contract/backend.ts';
 import { gather } from '../../primitives/gather.ts';
 import { scatter, scatterIf, scatterReduce } from '../../primitives/scatter.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import { For, Var } from '../../primitives/functors/control.ts';
 import { array, type FunctorDescription, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { tileHistograms } from '../../primitives/tile-histograms.ts';

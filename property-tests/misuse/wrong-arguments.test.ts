@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isPlain } from '../../primitives/given.ts';
+import { isPlain } from '../../primitives/checks/given.ts';
 import { Column, type Context, isFunctor, QuadrilleError } from '../../primitives/index.ts';
 import { someOf } from '../cases.ts';
 import { entries } from '../support/entry-sources.ts';

@@ -1,8 +1,8 @@
 import { fc } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { compileJavaScript } from '../../backends/reference/index.ts';
+import { ArgumentError, FunctorError } from '../../primitives/checks/errors.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import { ArgumentError, FunctorError } from '../../primitives/errors.ts';
 import { bool, f32, fn, i32, u32, u64 } from '../../primitives/functors/functor.ts';
 import type { Shape } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';

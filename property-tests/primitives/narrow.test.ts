@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { input, narrow, plus, reduce, u32 } from '../../primitives/index.ts';
 import { testLaws } from '../backends.ts';
 import { narrowLaws } from '../laws/narrow.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Column } from '../../primitives/columns/column.ts';
-import type { Context } from '../../primitives/context.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';

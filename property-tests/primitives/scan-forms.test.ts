@@ -7,7 +7,7 @@ import { fixed } from '../../backends/workers/threads/queue.ts';
 import { simd, unsigned } from '../../backends/workers/wasm/wasm-encoder.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { destination, type Loader } from '../../primitives/columns/program.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import type { Backend, ScanCommand, ScanForm } from '../../primitives/contract/backend.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import * as q from '../../primitives/index.ts';

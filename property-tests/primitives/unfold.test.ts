@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import { destination } from '../../primitives/columns/program.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { testLaws, testOnEveryBackend } from '../backends.ts';
 import { assertSame } from '../laws/compare.ts';

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type NodeContext, UnfitWorkerError } from '../../graph/index.ts';
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
 
 export const double = (x: number): number => 2 * x;
 

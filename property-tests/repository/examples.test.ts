@@ -8,7 +8,7 @@ import * as rxjs from 'rxjs';
 import ts from 'typescript';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import { entries } from '../support/entry-sources.ts';
 import { hasRedis, startRedis, type TestRedis } from '../support/redis-server.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { installRemedy, isMissing, type OptionalPackage } from '../../primitives/optional-packages.ts';
+import { installRemedy, isMissing, type OptionalPackage } from '../../primitives/host/optional-packages.ts';
 
 const { peerDependencies, peerDependenciesMeta, devDependencies } = manifest;
 /** fast-check is left out. Only the property tests import it, and users of the property tests have it. */

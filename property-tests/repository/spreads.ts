@@ -12,7 +12,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'bench/quadtree/queries.ts': ['add(...box)', 'search(...box)'],
     'cli/bench-experiments.ts': ['call(...args)'],
     'cli/reconcile-crs.ts': ['max(...x)', 'max(...y)', 'min(...x)', 'min(...y)'],
-    'primitives/watched-backend.ts': ['(...args)'],
+    'primitives/context/watched-backend.ts': ['(...args)'],
   },
   'The columns, words or captures of one thing, of which its type has a few.': {
     'algorithms/tables/table.ts': ['dispose(...words)'],

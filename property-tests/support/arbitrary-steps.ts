@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import type { Column } from '../../primitives/columns/column.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 
 /**

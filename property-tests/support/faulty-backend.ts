@@ -1,5 +1,5 @@
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
 
 /** The calls of a backend that a context makes. Before each of these calls, tests can inject a fault. */
 const CALLS = ['allocate', 'write', 'upload', 'read', 'lendWords', 'sync', 'run', 'play'] as const;

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../primitives/errors.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
 import { type Parameters, splitParameters } from '../../primitives/functors/functor.ts';
 import { assemble, flatten, leafTypes, type PlainOf, type Shape, type Tree } from '../../primitives/functors/shapes.ts';
 import { evaluate } from '../../primitives/ir/evaluate.ts';

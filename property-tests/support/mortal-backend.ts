@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { openBackendOn } from '../../open.ts';
 import type { Platform } from '../../platform.ts';
+import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import type { Backend, Limits } from '../../primitives/contract/backend.ts';
-import { DeviceLostError } from '../../primitives/errors.ts';
 import { LOST, watchedCalls } from './faulty-backend.ts';
 
 const { QUADRILLE_LOSSES } = process.env;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
-import { Context } from '../../primitives/context.ts';
+import { Context } from '../../primitives/context/context.ts';
 
 /** A context on the reference backend, for calls that are refused before they reach a backend. */
 export function openReference(): Context {

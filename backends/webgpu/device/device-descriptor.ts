@@ -1,4 +1,4 @@
-import { wrongArgument } from '../../../primitives/arguments.ts';
+import { wrongArgument } from '../../../primitives/checks/arguments.ts';
 import type { GpuAdapter, GpuDeviceDescriptor } from '../../../primitives/contract/gpu-types.ts';
 
 const wantedFeatures = ['subgroups', 'subgroup-size-control', 'timestamp-query'] as const;

@@ -1,4 +1,4 @@
-import { type Kind, where } from '../../../primitives/kinds.ts';
+import { type Kind, where } from '../../../primitives/checks/kinds.ts';
 
 /** Validator of an option that must be a WebGPU device. Accepts the devices of every WebGPU implementation. */
 export const aDevice: Kind = where('a GPUDevice', isDevice, {

@@ -1,6 +1,6 @@
+import { ArgumentError, DeviceLostError } from '../../../primitives/checks/errors.ts';
 import type { Limits } from '../../../primitives/contract/backend.ts';
 import type { Gpu, GpuAdapter, GpuAdapterInfo, GpuDevice } from '../../../primitives/contract/gpu-types.ts';
-import { ArgumentError, DeviceLostError } from '../../../primitives/errors.ts';
 import { adapterName } from './adapter-name.ts';
 import { deviceDescriptor } from './device-descriptor.ts';
 import { lostError } from './failure.ts';

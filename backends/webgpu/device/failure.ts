@@ -1,4 +1,4 @@
-import { ArgumentError, DeviceLostError, OutOfMemoryError, QuadrilleError } from '../../../primitives/errors.ts';
+import { ArgumentError, DeviceLostError, OutOfMemoryError, QuadrilleError } from '../../../primitives/checks/errors.ts';
 import type { Watchdog } from '../../common/watchdog.ts';
 
 /** Records the failure that ends a backend, and rejects all pending promises with its reason. */

@@ -1,7 +1,7 @@
+import { QuadrilleError } from '../../../primitives/checks/errors.ts';
+import { type OnWarning, QuadrilleWarning, warn } from '../../../primitives/checks/warnings.ts';
 import type { ArrayBinding, Limits, Program } from '../../../primitives/contract/backend.ts';
 import { createCounters } from '../../../primitives/contract/counters.ts';
-import { QuadrilleError } from '../../../primitives/errors.ts';
-import { type OnWarning, QuadrilleWarning, warn } from '../../../primitives/warnings.ts';
 import { CLOSE_LIMIT, endsWithin } from '../../common/close-limit.ts';
 import { createWatchdog } from '../../common/watchdog.ts';
 import { forEach } from '../kernels/rows/for-each.ts';

@@ -1,5 +1,5 @@
 import type { Determinism } from '../../../primitives/contract/backend.ts';
-import { largestOf } from '../../../primitives/extremes.ts';
+import { largestOf } from '../../../primitives/host/extremes.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
 import { SMALLEST_NORMAL_F32 } from '../../../primitives/ir/semantics.ts';
 import { type Arithmetic, type ArithmeticChoice, guardedArithmetic, plainArithmetic } from './arithmetic.ts';

@@ -1,5 +1,5 @@
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
 import type { SharedDevice } from '../../../primitives/contract/backend.ts';
-import { ArgumentError } from '../../../primitives/errors.ts';
 import type { Engine } from '../launches/engine.ts';
 import type { Failure } from './failure.ts';
 import { usage } from './usage.ts';

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../../primitives/errors.ts';
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
 import type { CommandTime } from '../launches/command-time.ts';
 import type { DispatchRecorder } from '../launches/recorder.ts';
 import type { Memory } from '../memory/memory.ts';

@@ -1,6 +1,6 @@
 import type { Program } from '../../../primitives/contract/backend.ts';
+import { createStructures, type Structures } from '../../../primitives/host/structures.ts';
 import { wordOfValue } from '../../../primitives/ir/evaluate.ts';
-import { createStructures, type Structures } from '../../../primitives/structures.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';
 import type { SpineRun } from '../memory/spine.ts';

@@ -13,8 +13,8 @@ import type {
   Store,
 } from '../../../primitives/contract/backend.ts';
 import { COMMAND_PARTS, isList, type Part } from '../../../primitives/contract/visit-command.ts';
+import { NumberList } from '../../../primitives/host/structures.ts';
 import { moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
-import { NumberList } from '../../../primitives/structures.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
 
 /** A part of commands; records and lists of parts in a form that takes little time to go through. */

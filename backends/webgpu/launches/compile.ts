@@ -1,5 +1,5 @@
-import { type Cache, createCache } from '../../../primitives/cache.ts';
 import type { Counters } from '../../../primitives/contract/backend.ts';
+import { type Cache, createCache } from '../../../primitives/host/cache.ts';
 import type { BufferPart } from '../memory/part.ts';
 import type { DispatchRecorder, SlotPlace } from './recorder.ts';
 

@@ -1,5 +1,5 @@
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
 import type { Counters, Limits } from '../../../primitives/contract/backend.ts';
-import { ArgumentError } from '../../../primitives/errors.ts';
 import type { Arithmetic } from '../device/arithmetic.ts';
 import { type Subgroups, widthOf } from '../device/device.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';

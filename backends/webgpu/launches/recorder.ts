@@ -1,5 +1,5 @@
+import { OutOfMemoryError, type QuadrilleError } from '../../../primitives/checks/errors.ts';
 import type { Counters } from '../../../primitives/contract/backend.ts';
-import { OutOfMemoryError, type QuadrilleError } from '../../../primitives/errors.ts';
 import { closeErrorScopes, errorScopes, type Failure, refusedError } from '../device/failure.ts';
 import { usage } from '../device/usage.ts';
 import type { BufferPart } from '../memory/part.ts';

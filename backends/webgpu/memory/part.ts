@@ -1,4 +1,4 @@
-import type { QuadrilleError } from '../../../primitives/errors.ts';
+import type { QuadrilleError } from '../../../primitives/checks/errors.ts';
 
 /** A GPU buffer. Long device buffers consist of several parts. */
 export interface BufferPart {

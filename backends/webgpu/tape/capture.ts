@@ -1,10 +1,10 @@
 import { lengthOfCount } from '../../../primitives/columns/program.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
-import { rebound } from '../../../primitives/command.ts';
 import type { DeviceBuffer, KernelCommand, Program } from '../../../primitives/contract/backend.ts';
 import { array, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import type { U32 } from '../../../primitives/functors/value.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
+import { rebound } from '../../../primitives/prepared/command.ts';
 import type { Script, ScriptBuffer } from '../../../primitives/prepared/script.ts';
 import { kernelOf } from '../kernels/kernels.ts';
 import { forEach } from '../kernels/rows/for-each.ts';

@@ -1,7 +1,7 @@
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import type { DeviceBuffer } from '../../../primitives/contract/backend.ts';
+import type { NumberList } from '../../../primitives/host/structures.ts';
 import type { Script } from '../../../primitives/prepared/script.ts';
-import type { NumberList } from '../../../primitives/structures.ts';
 import { CommandSignature } from '../launches/command-signature.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { TapeLayout } from './tape.ts';

@@ -1,6 +1,6 @@
-import { ArgumentError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import { ArgumentError, OutOfMemoryError } from '../../../primitives/checks/errors.ts';
+import { createStructures } from '../../../primitives/host/structures.ts';
 import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
-import { createStructures } from '../../../primitives/structures.ts';
 import type { Engine } from '../launches/engine.ts';
 import type { ParameterSlot } from '../launches/recorder.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';

@@ -1,5 +1,5 @@
-import { ArgumentError } from '../../../primitives/errors.ts';
-import { isRecord } from '../../../primitives/given.ts';
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
+import { isRecord } from '../../../primitives/checks/given.ts';
 import type { Subgroups } from '../device/device.ts';
 import type { Silence } from './silence.ts';
 import { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../primitives/given.ts';
+import { isRecord } from '../../../primitives/checks/given.ts';
 import type { Tuning } from './tuning.ts';
 
 type Choice<T> = T extends object ? { readonly [K in keyof T]?: Choice<T[K]> | undefined } : T;

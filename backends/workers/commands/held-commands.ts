@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from '../../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
 import type { SharedBuffer } from '../memory/shared-memory.ts';
 import type { Launch } from './launch.ts';
 import {

@@ -1,3 +1,4 @@
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
 import { SymbolicUniform } from '../../../primitives/columns/symbolic.ts';
 import {
   type ArrayBinding,
@@ -9,7 +10,6 @@ import {
   type Storage,
   type Store,
 } from '../../../primitives/contract/backend.ts';
-import { ArgumentError } from '../../../primitives/errors.ts';
 import { accessPatterns } from '../../../primitives/ir/access-patterns.ts';
 import { wordOfValue } from '../../../primitives/ir/evaluate.ts';
 import { entryOf, type Module, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';

@@ -1,4 +1,4 @@
-import { largestOf, smallestOf } from '../../../primitives/extremes.ts';
+import { largestOf, smallestOf } from '../../../primitives/host/extremes.ts';
 import { Code } from '../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../wasm/wasm-encoder.ts';
 import { type Int32, i32, load } from '../wasm/wasm-expressions.ts';

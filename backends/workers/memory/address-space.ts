@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { DeviceLostError } from '../../../primitives/errors.ts';
+import { DeviceLostError } from '../../../primitives/checks/errors.ts';
 
 /**
  * Address space that V8 and the C library reserve per thread; 590 MiB were measured on Node 20. Threads use little of

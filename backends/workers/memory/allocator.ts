@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from '../../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
 
 /** A contiguous part of the heap, allocated or free. Blocks form a linked list in the order of their addresses. */
 export interface HeapBlock {

@@ -1,4 +1,4 @@
-import { ArgumentError } from '../../../primitives/errors.ts';
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
 import { fixed } from '../threads/queue.ts';
 
 /** A ring buffer for the argument blocks of queued phases. */

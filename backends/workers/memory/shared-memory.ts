@@ -1,5 +1,5 @@
+import { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
 import type { DeviceBuffer, WordSink } from '../../../primitives/contract/backend.ts';
-import { OutOfMemoryError } from '../../../primitives/errors.ts';
 import { usedAfterRelease } from '../../common/memory-errors.ts';
 import { fixed } from '../threads/queue.ts';
 import { MAX_PAGES, PAGE_BYTES } from '../wasm/wasm-encoder.ts';

@@ -1,5 +1,5 @@
+import { OutOfMemoryError, QuadrilleError } from '../../../primitives/checks/errors.ts';
 import type { DeviceBuffer } from '../../../primitives/contract/backend.ts';
-import { OutOfMemoryError, QuadrilleError } from '../../../primitives/errors.ts';
 import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
 import type { Launcher } from '../commands/launch.ts';
 import type { HeapBlock } from '../memory/allocator.ts';

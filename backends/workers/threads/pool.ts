@@ -1,5 +1,5 @@
-import { DeviceLostError, type QuadrilleError } from '../../../primitives/errors.ts';
-import { smallestOf } from '../../../primitives/extremes.ts';
+import { DeviceLostError, type QuadrilleError } from '../../../primitives/checks/errors.ts';
+import { smallestOf } from '../../../primitives/host/extremes.ts';
 import type { Launch, Phase, Submission } from '../commands/launch.ts';
 import { createArgumentRing } from '../memory/argument-ring.ts';
 import { encodeRuntime } from '../wasm/runtime.ts';

@@ -1,4 +1,4 @@
-import type { DeviceLostError } from '../../../primitives/errors.ts';
+import type { DeviceLostError } from '../../../primitives/checks/errors.ts';
 import type { HostMessage, WorkerMessage, WorkerSetup } from './queue.ts';
 
 /** A worker thread, with the same interface in Node and on a page. */

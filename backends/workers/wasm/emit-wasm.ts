@@ -1,6 +1,6 @@
+import { FunctorError } from '../../../primitives/checks/errors.ts';
 import type { Storage } from '../../../primitives/contract/backend.ts';
-import { FunctorError } from '../../../primitives/errors.ts';
-import { largestOf } from '../../../primitives/extremes.ts';
+import { largestOf } from '../../../primitives/host/extremes.ts';
 import {
   entryOf,
   type Local,

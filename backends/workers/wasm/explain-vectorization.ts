@@ -1,4 +1,4 @@
-import { requireModule } from '../../../primitives/arguments.ts';
+import { requireModule } from '../../../primitives/checks/arguments.ts';
 import { entryOf, type Module } from '../../../primitives/ir/ir.ts';
 import { hasLoops } from '../../../primitives/ir/visit.ts';
 import { flatten, Graph, NotStraight, type Slots } from '../../analyses/straight-line.ts';

@@ -1,5 +1,5 @@
 import type { Program } from '../../../primitives/contract/backend.ts';
-import { largestOf } from '../../../primitives/extremes.ts';
+import { largestOf } from '../../../primitives/host/extremes.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
 import { memoized } from '../../../primitives/ir/memo.ts';
 import { Graph, NotStraight } from '../../analyses/straight-line.ts';

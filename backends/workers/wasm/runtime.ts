@@ -1,4 +1,4 @@
-import { DeviceLostError } from '../../../primitives/errors.ts';
+import { DeviceLostError } from '../../../primitives/checks/errors.ts';
 import { CHUNK, emitOwnWord, kernelParameters, restOf } from '../commands/kernel-arguments.ts';
 import { Code } from './wasm-code.ts';
 import { encodeModule, type FunctionBody, I32 } from './wasm-encoder.ts';

@@ -1,6 +1,6 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
-import { FormatError } from '../../../primitives/errors.ts';
-import { turn } from '../../../primitives/turn.ts';
+import { FormatError } from '../../../primitives/checks/errors.ts';
+import { turn } from '../../../primitives/host/turn.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { type Chunk, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';

@@ -1,5 +1,5 @@
 import type { Note } from '../../../algorithms/notes.ts';
-import { FormatError } from '../../../primitives/errors.ts';
+import { FormatError } from '../../../primitives/checks/errors.ts';
 import { SEPARATOR_LINE, separatorLine } from '../../csv-separator.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { checkNames } from '../table-errors.ts';

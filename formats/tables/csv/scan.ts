@@ -1,4 +1,4 @@
-import { FormatError } from '../../../primitives/errors.ts';
+import { FormatError } from '../../../primitives/checks/errors.ts';
 import { endsLine } from '../../result-sets/byte-cursor.ts';
 
 /** The byte ranges of the fields of some rows. Fields are stored row by row. */

@@ -1,5 +1,5 @@
 import { type Note, quoteName } from '../../../algorithms/notes.ts';
-import { FormatError } from '../../../primitives/errors.ts';
+import { FormatError } from '../../../primitives/checks/errors.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import type { DeclaredType, FieldType, TableField, TableOptions } from '../table-file.ts';
 import type { Head } from './head.ts';

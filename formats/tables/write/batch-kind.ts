@@ -1,5 +1,5 @@
 import { hostValues } from '../../../algorithms/tables/argument-kinds.ts';
-import { isPlain, isRecord } from '../../../primitives/given.ts';
+import { isPlain, isRecord } from '../../../primitives/checks/given.ts';
 import {
   aFlag,
   anInstance,
@@ -11,7 +11,7 @@ import {
   type Kind,
   optional,
   where,
-} from '../../../primitives/kinds.ts';
+} from '../../../primitives/checks/kinds.ts';
 import { storedType } from '../stored-type.ts';
 import type { TableField } from '../table-file.ts';
 

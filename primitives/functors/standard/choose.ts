@@ -1,4 +1,4 @@
-import { isRecord } from '../../given.ts';
+import { isRecord } from '../../checks/given.ts';
 import type { ScalarType } from '../../ir/ir.ts';
 import { operate, wrongInput } from '../recorder.ts';
 import { type Bool, type Input, operandOf, requireCondition, requireOperand, Value } from '../value.ts';

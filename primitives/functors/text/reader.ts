@@ -1,4 +1,4 @@
-import type { FunctorError } from '../../errors.ts';
+import type { FunctorError } from '../../checks/errors.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
 import { type Token, tokenize } from './tokens.ts';
 

@@ -1,5 +1,5 @@
-import { type ErrorDetails, type ErrorPlace, FunctorError } from '../../errors.ts';
-import { shortenedWords } from '../../given.ts';
+import { type ErrorDetails, type ErrorPlace, FunctorError } from '../../checks/errors.ts';
+import { shortenedWords } from '../../checks/given.ts';
 
 /** A WGSL text with functors, and where it comes from. */
 export interface SourceText {

@@ -1,4 +1,4 @@
-import { isRecord } from '../../given.ts';
+import { isRecord } from '../../checks/given.ts';
 import type { ScalarType } from '../../ir/ir.ts';
 import {
   type Functor,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type HostFrame, stillBackground } from '../../../algorithms/cell-tracking/index.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { openReference } from '../../support/reference-context.ts';
 

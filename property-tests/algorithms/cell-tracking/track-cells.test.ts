@@ -12,7 +12,7 @@ import { createFailoverBackend } from '../../../backends/failover/index.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { matchVideo, trackAccuracy } from '../../../bench/leukocyte/cell-accuracy.ts';
 import { type CellVideoOptions, cellVideo } from '../../../bench/leukocyte/cell-video.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import { onEveryBackend, testBackends } from '../../backends.ts';
 import { costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { trackFrame } from '../../../algorithms/cell-tracking/index.ts';
-import type { Context } from '../../../primitives/context.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { onEveryBackend, testLaws } from '../../backends.ts';
 import { assertSame } from '../../laws/compare.ts';
 import { law } from '../../laws/law.ts';

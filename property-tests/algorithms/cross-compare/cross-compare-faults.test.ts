@@ -19,8 +19,8 @@ import type { ResultSet, TileSource } from '../../../formats/result-sets/result-
 import { openTileParser } from '../../../formats/result-sets/tile-parser.ts';
 import type { TraceMark } from '../../../graph/index.ts';
 import { open } from '../../../index.ts';
-import { Context } from '../../../primitives/context.ts';
-import { DeviceLostError } from '../../../primitives/errors.ts';
+import { DeviceLostError } from '../../../primitives/checks/errors.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
 import { openWorkshop, type Workshop } from '../../support/cli-support.ts';
 import { parseCsv } from '../../support/parse-csv.ts';

@@ -7,7 +7,7 @@ import { openResultSet } from '../../../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../../../formats/result-sets/parse-tile.ts';
 import type { ResultSet, TileSource } from '../../../formats/result-sets/result-set.ts';
 import { open } from '../../../index.ts';
-import type { Context } from '../../../primitives/context.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { someOf } from '../../cases.ts';
 import { countLabels, type LabelGrid } from '../../support/label-counts.ts';
 import { picture, volume } from '../../support/label-files.ts';

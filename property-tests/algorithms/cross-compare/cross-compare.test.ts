@@ -5,8 +5,8 @@ import type { CompareScheme, CrossCompareJob } from '../../../algorithms/cross-c
 import type { TileComparison, TileSide } from '../../../algorithms/cross-compare/tile-comparison.ts';
 import { ItemError } from '../../../graph/index.ts';
 import { open } from '../../../index.ts';
-import type { Context } from '../../../primitives/context.ts';
-import { ArgumentError, FormatError } from '../../../primitives/errors.ts';
+import { ArgumentError, FormatError } from '../../../primitives/checks/errors.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { dealtWorkers, onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';

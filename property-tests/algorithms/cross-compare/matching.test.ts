@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { type MatchMethod, matchPairs, type RatedPairs } from '../../../algorithms/cross-compare/matching.ts';
-import { ArgumentError } from '../../../primitives/errors.ts';
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
 import { fc, test } from '../../law-test.ts';
 
 type Pair = readonly [p: number, q: number, ratio: number];

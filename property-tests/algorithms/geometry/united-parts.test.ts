@@ -6,7 +6,7 @@ import { type Domain, decompose, placeInDomain } from '../../../algorithms/quadr
 import { placePoints, queryPoints } from '../../../algorithms/queries/index.ts';
 import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { type Context, open } from '../../../index.ts';
-import { OutOfMemoryError } from '../../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
 import { caseCount, costlyCaseCount, someOf } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { movedParts, type Parts, partedPolygons, simplePart, wildPart } from '../../support/parted-support.ts';

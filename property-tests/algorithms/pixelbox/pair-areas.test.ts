@@ -7,7 +7,7 @@ import { type PairAreaOptions, pairAreas } from '../../../algorithms/pixelbox/pa
 import { type Regions, regionsOf } from '../../../algorithms/pixelbox/regions.ts';
 import { gridPolygons } from '../../../algorithms/pixelbox/snap-to-pixels.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { dealToBackends, dealtBackends, onEveryBackend } from '../../backends.ts';
 import { scaledCount } from '../../cases.ts';
 import {

@@ -4,7 +4,7 @@ import { type Regions, regionsOf } from '../../../algorithms/pixelbox/regions.ts
 import { appendRuns, columnInRow, emptyRuns, maxRuns, type Runs } from '../../../algorithms/pixelbox/runs.ts';
 import { signedArea, signedCorners } from '../../../algorithms/pixelbox/signed-corners.ts';
 import { gridPolygons } from '../../../algorithms/pixelbox/snap-to-pixels.ts';
-import { GeometryError } from '../../../primitives/errors.ts';
+import { GeometryError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';

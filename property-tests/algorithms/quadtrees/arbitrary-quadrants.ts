@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Quadrants } from '../../../algorithms/quadrants/index.ts';
-import type { Context } from '../../../primitives/context.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 
 /** One quadrant of a polygon's decomposition. */
 export interface QuadrantRow {

@@ -10,7 +10,7 @@ import {
 } from '../../../algorithms/quadrants/index.ts';
 import * as queries from '../../../algorithms/queries/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import { someOf } from '../../cases.ts';
 import { columnsOfRings, type Ring } from '../../support/ring-columns.ts';

@@ -19,7 +19,7 @@ import {
   queryPoints,
   queryPolygons,
 } from '../../../algorithms/queries/index.ts';
-import type { Context } from '../../../primitives/context.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { scaledCount, someOf } from '../../cases.ts';
 import { LEVELS, polygons as ringSets, vertex } from '../../support/arbitrary-domain-polygons.ts';

@@ -10,8 +10,8 @@ import {
   type Quadrants,
   WORLD,
 } from '../../../algorithms/quadrants/index.ts';
-import type { Context } from '../../../primitives/context.ts';
-import { ArgumentError, GeometryError } from '../../../primitives/errors.ts';
+import { ArgumentError, GeometryError } from '../../../primitives/checks/errors.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { scaledCount } from '../../cases.ts';
 import { LEVELS, polygons, vertex } from '../../support/arbitrary-domain-polygons.ts';

@@ -9,8 +9,8 @@ import {
   queryPoints,
   queryPolygons,
 } from '../../../algorithms/queries/index.ts';
-import type { Context } from '../../../primitives/context.ts';
-import { ArgumentError } from '../../../primitives/errors.ts';
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { scaledCount, THOROUGH } from '../../cases.ts';
 import { LEVELS, polygons } from '../../support/arbitrary-domain-polygons.ts';

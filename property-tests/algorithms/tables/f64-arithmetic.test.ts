@@ -9,7 +9,7 @@ import {
   mulF64,
   negF64,
 } from '../../../algorithms/tables/f64-arithmetic.ts';
-import type { Context } from '../../../primitives/context.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { fn, u32, u64 } from '../../../primitives/functors/functor.ts';
 import { map } from '../../../primitives/map.ts';
 import { onEveryBackend } from '../../backends.ts';

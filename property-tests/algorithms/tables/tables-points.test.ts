@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { buildMaqTree, type MaqTreeWithEdges } from '../../../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, decompose, WORLD } from '../../../algorithms/quadrants/index.ts';
 import * as t from '../../../algorithms/tables/index.ts';
-import type { Context } from '../../../primitives/context.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { fc, test } from '../../law-test.ts';
 import { LEVELS, polygons, vertex } from '../../support/arbitrary-domain-polygons.ts';

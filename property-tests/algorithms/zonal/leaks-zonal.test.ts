@@ -7,7 +7,7 @@ import { openPackedRaster } from '../../../formats/packed-raster.ts';
 import { HEADER_BYTES } from '../../../formats/packed-rasters/layout.ts';
 import { openPackedBand } from '../../../formats/packed-rasters/reader.ts';
 import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { dealToBackends, dealtBackends, onEveryBackend } from '../../backends.ts';
 import { packedBytes } from '../../fixtures/random-packed.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';

@@ -6,9 +6,9 @@ import { createFailoverBackend, type Failover, type FailoverOptions } from '../.
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { testAdapter } from '../../../backends/webgpu-node/index.ts';
 import { open } from '../../../on-node.ts';
-import { Context } from '../../../primitives/context.ts';
+import { DeviceLostError, OutOfMemoryError } from '../../../primitives/checks/errors.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Backend, DeviceBuffer } from '../../../primitives/contract/backend.ts';
-import { DeviceLostError, OutOfMemoryError } from '../../../primitives/errors.ts';
 import * as q from '../../../primitives/index.ts';
 import { plainBackends } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';

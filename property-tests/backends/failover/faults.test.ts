@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Context } from '../../../primitives/context.ts';
-import { OutOfMemoryError } from '../../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { plainBackends } from '../../backends.ts';
 import { arbitrarySteps, manySteps, reasonsIn, runSteps, undisturbed } from '../../support/arbitrary-steps.ts';

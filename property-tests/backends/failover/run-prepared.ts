@@ -1,4 +1,4 @@
-import type { Context } from '../../../primitives/context.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 
 const { bool, fn, input, u32, uniform } = q;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { costlyCaseCount, someOf } from '../../cases.ts';
 import { openTestBackend, randomWords, slow } from '../../support/webgpu-support.ts';

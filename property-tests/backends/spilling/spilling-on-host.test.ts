@@ -3,7 +3,7 @@ import { compilePausing } from '../../../backends/reference/emit-javascript.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend, type SpillingBackend } from '../../../backends/spilling/index.ts';
 import type { Column } from '../../../primitives/columns/column.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { For, If, Return, Var, While } from '../../../primitives/functors/control.ts';
 import { array, fn, u32 } from '../../../primitives/functors/functor.ts';
 import { lowerBound, map, reduce, sequence } from '../../../primitives/index.ts';

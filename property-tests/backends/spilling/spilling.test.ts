@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { inclusiveScan, plus, u32 } from '../../../primitives/index.ts';
 import { dealToBackends, plainBackends } from '../../backends.ts';
 import { someOf, THOROUGH } from '../../cases.ts';

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { pack } from 'tar-stream';
 import { describe, expect } from 'vitest';
 import { tarFiles } from '../../../backends/webgpu-node/tar-files.ts';
-import { FormatError } from '../../../primitives/errors.ts';
+import { FormatError } from '../../../primitives/checks/errors.ts';
 import { fc, test } from '../../law-test.ts';
 
 const name = fc.stringMatching(/^[a-z]{1,8}(\/[a-z.]{1,8}[a-z]){0,3}$/);

@@ -4,7 +4,7 @@ import { CommandSignature } from '../../../backends/webgpu/launches/command-sign
 import type { Engine } from '../../../backends/webgpu/launches/engine.ts';
 import type { TracedUniform } from '../../../backends/webgpu/launches/traced-uniform.ts';
 import type { ArrayBinding, CountRef, Length, Program, Storage, Store } from '../../../primitives/contract/backend.ts';
-import type { NumberList } from '../../../primitives/structures.ts';
+import type { NumberList } from '../../../primitives/host/structures.ts';
 
 const memory = (id: number, words = 64) => ({ id, words, parts: [{ id, bytes: words * 4, lastUse: -1 }], shift: 30 });
 const pool = { resolve: (buffer: unknown) => buffer, attempt: (run: () => void) => run() };

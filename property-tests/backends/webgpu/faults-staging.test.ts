@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { caseCount } from '../../cases.ts';
 import { destroyBefore, type FaultyGpu, openFaultyGpu, openOnFaulty, refuseBuffer } from '../../support/faulty-gpu.ts';
 import { slow } from '../../support/webgpu-support.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createWebGpuBackend, deviceDescriptor } from '../../../backends/webgpu/index.ts';
 import { openTestGpu } from '../../../backends/webgpu-node/node-gpu.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 
 /** The size of a staging buffer in bytes. */
 const SLAB = 2 ** 16;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import type { Column } from '../../../primitives/columns/column.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Limits } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
 import { someOf } from '../../cases.ts';

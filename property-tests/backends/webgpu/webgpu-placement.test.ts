@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import type { WebGpuBackend, WebGpuOptions } from '../../../backends/webgpu/backend.ts';
 import type { Tuning } from '../../../backends/webgpu/tuning/tuning.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { randomWords } from '../../arbitraries/columns.ts';
 import { costlyCaseCount, dealLaws, someOf } from '../../cases.ts';

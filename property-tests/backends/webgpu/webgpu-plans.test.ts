@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { DeviceBuffer } from '../../../primitives/contract/backend.ts';
 import { costlyCaseCount, dealLaws, someOf } from '../../cases.ts';
 import { kernelLaws, primitiveLaws } from '../../laws/all.ts';

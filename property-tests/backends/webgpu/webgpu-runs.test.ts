@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import type { Silence } from '../../../backends/webgpu/tuning/silence.ts';
 import { defaultTuning, type LookBackTuning } from '../../../backends/webgpu/tuning/tuning.ts';
 import type { HostArray } from '../../../primitives/columns/host-array.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { bool, f32, i32, u32 } from '../../../primitives/functors/functor.ts';
 import type { Shape } from '../../../primitives/functors/shapes.ts';
 import { select } from '../../../primitives/functors/standard/choose.ts';

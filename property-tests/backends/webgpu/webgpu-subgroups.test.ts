@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
 import type { Tuning } from '../../../backends/webgpu/tuning/tuning.ts';
 import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { costlyCaseCount, dealLaws, someOf } from '../../cases.ts';
 import { allLaws, createRun } from '../../index.ts';
 import { openPooledGpu } from '../../support/pooled-gpu.ts';

@@ -12,7 +12,7 @@ import { differenceOf, type Job, makeJob, readResult, uploadInputs } from '../..
 import { choiceOf, differingMembers, memberOf, tuningAxes } from '../../../bench/tune/axes.ts';
 import { type SearchResult, searchTuning } from '../../../bench/tune/search.ts';
 import { open } from '../../../index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import { costlyCaseCount, someOf } from '../../cases.ts';
 import { openWorkshop, type Workshop } from '../../support/cli-support.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { ArrayBinding, DeviceBuffer, Program, Store } from '../../../primitives/contract/backend.ts';
 import { array, bool, f32, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import type { ArrayValue, Value } from '../../../primitives/functors/value.ts';

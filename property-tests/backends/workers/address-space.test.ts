@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addressSpaceLeft, requireAddressSpace } from '../../../backends/workers/memory/address-space.ts';
-import { DeviceLostError } from '../../../primitives/errors.ts';
+import { DeviceLostError } from '../../../primitives/checks/errors.ts';
 import { someOf } from '../../cases.ts';
 
 const run = promisify(execFile);

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { createAllocator, type Heap, type HeapBlock } from '../../../backends/workers/memory/allocator.ts';
 import { createArgumentRing } from '../../../backends/workers/memory/argument-ring.ts';
-import { OutOfMemoryError } from '../../../primitives/errors.ts';
+import { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
 import { fc, test } from '../../law-test.ts';
 
 const START = 65536;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { worstCase } from '../../../backends/analyses/worst-case.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { Var, While } from '../../../primitives/functors/control.ts';
 import { fn, u32 } from '../../../primitives/functors/functor.ts';
 import type { Bool, U32 } from '../../../primitives/functors/value.ts';

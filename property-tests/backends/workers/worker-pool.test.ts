@@ -11,7 +11,7 @@ import { Code } from '../../../backends/workers/wasm/wasm-code.ts';
 import { type FunctionBody, I32, op, PAGE_BYTES } from '../../../backends/workers/wasm/wasm-encoder.ts';
 import { atomicLoad, i32, load } from '../../../backends/workers/wasm/wasm-expressions.ts';
 import { atomicAdd, br, brIf, loop, store, whileTrue } from '../../../backends/workers/wasm/wasm-statements.ts';
-import { DeviceLostError } from '../../../primitives/errors.ts';
+import { DeviceLostError } from '../../../primitives/checks/errors.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
 import { builtPackage } from '../../support/built-package.ts';
 import { startedBy } from './worker-pool-support.ts';

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, beforeAll, describe, expect, onTestFinished, vi } from 'vitest';
 import { createWorkersBackend, type WorkersOptions } from '../../../backends/workers/index.ts';
+import { DeviceLostError, OutOfMemoryError } from '../../../primitives/checks/errors.ts';
 import type { Backend, CountRef, DeviceBuffer } from '../../../primitives/contract/backend.ts';
-import { DeviceLostError, OutOfMemoryError } from '../../../primitives/errors.ts';
 import { For, Var } from '../../../primitives/functors/control.ts';
 import { array, fn, u32 } from '../../../primitives/functors/functor.ts';
 import { monoidProgram, plus } from '../../../primitives/monoid.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import type { Column } from '../../../primitives/columns/column.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { copyIf } from '../../../primitives/copy-if.ts';
 import { bool, fn, u32 } from '../../../primitives/functors/functor.ts';
 import { gather } from '../../../primitives/gather.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { For, Let, Var, While } from '../../../primitives/functors/control.ts';
 import { array, bool, fn, u32 } from '../../../primitives/functors/functor.ts';
 import { neighbours } from '../../../primitives/functors/neighbours.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createFailoverBackend } from '../../../backends/failover/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createWorkersBackend, type WorkersOptions } from '../../../backends/workers/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
 import { costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';

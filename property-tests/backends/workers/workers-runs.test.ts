@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { bool, i32, u32 } from '../../../primitives/functors/functor.ts';
 import { select } from '../../../primitives/functors/standard/choose.ts';
 import { bitXor, maximum, minimum, monoid, plus } from '../../../primitives/monoid.ts';

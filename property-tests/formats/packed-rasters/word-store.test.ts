@@ -3,7 +3,7 @@ import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { wordMemory } from '../../../formats/packed-rasters/word-memory.ts';
 import { storeWords } from '../../../formats/packed-rasters/word-store.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 
 const contexts = {
   'a context whose memory the host has': () => createReferenceBackend(),

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { openLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
 import type { PolygonLayerOptions } from '../../../formats/polygon-layers/polygon-layer.ts';
 import { parseZones, type ReadZones } from '../../../formats/zones.ts';
-import { QuadrilleError } from '../../../primitives/errors.ts';
+import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { ringsOf } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';

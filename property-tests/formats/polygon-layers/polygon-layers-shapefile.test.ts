@@ -5,7 +5,7 @@ import { open } from 'shapefile';
 import { afterEach, describe, expect } from 'vitest';
 import { readPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
 import { crsOfWkt } from '../../../formats/polygon-layers/projection.ts';
-import { QuadrilleError } from '../../../primitives/errors.ts';
+import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { type Ring, ringsOf } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';

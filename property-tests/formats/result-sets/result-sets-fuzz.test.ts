@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { openResultSet } from '../../../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../../../formats/result-sets/parse-tile.ts';
 import type { PolygonTile, ResultSetFormat, TileParameters } from '../../../formats/result-sets/result-set.ts';
-import { QuadrilleError } from '../../../primitives/errors.ts';
+import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 

@@ -12,7 +12,7 @@ import { openResultSet } from '../../../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../../../formats/result-sets/parse-tile.ts';
 import { isLabelFormat, type ResultSet } from '../../../formats/result-sets/result-set.ts';
 import { traceLabels } from '../../../formats/result-sets/trace-labels.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { nifti } from '../../support/nifti-support.ts';

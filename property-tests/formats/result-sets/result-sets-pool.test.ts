@@ -4,7 +4,7 @@ import { createParsePool, type ParsePool, startParser } from '../../../formats/r
 import { parseTile } from '../../../formats/result-sets/parse-tile.ts';
 import type { TileParameters } from '../../../formats/result-sets/result-set.ts';
 import type { PoolThread } from '../../../formats/thread-pool.ts';
-import { DeviceLostError, FormatError, GeometryError } from '../../../primitives/errors.ts';
+import { DeviceLostError, FormatError, GeometryError } from '../../../primitives/checks/errors.ts';
 import { fc, test } from '../../law-test.ts';
 
 const boundaries = (place: string): TileParameters => ({ format: 'boundaries', place });

@@ -17,7 +17,7 @@ import {
   utf8,
 } from '@uwdata/flechette';
 import { describe, expect } from 'vitest';
-import { FormatError } from '../../../primitives/errors.ts';
+import { FormatError } from '../../../primitives/checks/errors.ts';
 import { caseCount, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { fileOf, newPath, type ReadTable, readPath } from '../../support/table-files-support.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { QuadrilleError } from '../../../primitives/errors.ts';
+import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff, entryOffset, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { packLzw } from '../../fixtures/lzw-encoder.ts';

@@ -5,7 +5,7 @@ import { deflateSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { writeGeoTiff } from '../../../formats/geotiff-writer.ts';
-import type { FormatError } from '../../../primitives/errors.ts';
+import type { FormatError } from '../../../primitives/checks/errors.ts';
 import { type CraftedImage, craftedTiff, craftedTiffs, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { fc, test } from '../../law-test.ts';
 

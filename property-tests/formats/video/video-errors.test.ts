@@ -5,7 +5,7 @@ import { encode } from 'fast-png';
 import { describe, expect } from 'vitest';
 import { writeAvi } from '../../../bench/leukocyte/avi-writer.ts';
 import { openVideo } from '../../../formats/index.ts';
-import { FormatError } from '../../../primitives/errors.ts';
+import { FormatError } from '../../../primitives/checks/errors.ts';
 import { caseCount, THOROUGH } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import {

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { readZones } from '../../../formats/read-zones.ts';
 import { parseZones, type ZoneOptions } from '../../../formats/zones.ts';
-import { QuadrilleError } from '../../../primitives/errors.ts';
+import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { collection, feature, geoJsonText, type Ring, ringsOf, topoJsonText } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';

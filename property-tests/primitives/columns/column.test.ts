@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
 import type { Column, Table } from '../../../primitives/columns/column.ts';
 import { asHostArray, decodedArray, encode, type HostArray } from '../../../primitives/columns/host-array.ts';
 import { fuse } from '../../../primitives/columns/program.ts';
-import { Context } from '../../../primitives/context.ts';
-import { sinkOf } from '../../../primitives/downloads.ts';
-import { ArgumentError } from '../../../primitives/errors.ts';
+import { Context } from '../../../primitives/context/context.ts';
+import { sinkOf } from '../../../primitives/context/downloads.ts';
 import * as q from '../../../primitives/index.ts';
 import { entryOf, type Statement } from '../../../primitives/ir/ir.ts';
 import { hostColumn, recipe, rowCount, rowsOf } from '../../arbitraries/columns.ts';

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { graph } from '../../../graph/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { someOf } from '../../cases.ts';

@@ -3,7 +3,7 @@ import { compileJavaScript, createReferenceBackend } from '../../../backends/ref
 import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
 import { defaultTuning } from '../../../backends/webgpu/tuning/tuning.ts';
 import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Backend, Extent, Program } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
 import { backendsThatLaunchOnce, onEveryBackend, testLaws } from '../../backends.ts';

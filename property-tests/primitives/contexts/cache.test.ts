@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { createCache } from '../../../primitives/cache.ts';
+import { createCache } from '../../../primitives/host/cache.ts';
 import { createVariants } from '../../../primitives/ir/memo.ts';
 import { fc, test } from '../../law-test.ts';
 

@@ -6,7 +6,7 @@ import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { graph } from '../../../graph/index.ts';
 import { memoriesIn } from '../../../primitives/columns/reachable.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
 import { plainBackends, testOnEveryBackend } from '../../backends.ts';

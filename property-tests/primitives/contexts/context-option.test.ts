@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { columnsIn } from '../../../primitives/columns/reachable.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { dealToBackends, dealtBackends, onEveryBackend, plainBackends } from '../../backends.ts';
 import { primitiveCalls } from '../../valid-calls/primitives.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
-import { Context } from '../../../primitives/context.ts';
-import { CapacityError, DeviceLostError, OutOfMemoryError } from '../../../primitives/errors.ts';
+import { CapacityError, DeviceLostError, OutOfMemoryError } from '../../../primitives/checks/errors.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { onEveryBackend, plainBackends, testOnEveryBackend } from '../../backends.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import * as errors from '../../../primitives/errors.ts';
+import * as errors from '../../../primitives/checks/errors.ts';
 
 const FOLDERS = ['primitives', 'backends', 'graph', 'algorithms', 'formats', 'cli', 'bench'];
 const declaration = /^export class (\w+) extends (\w*Error)\b/gm;

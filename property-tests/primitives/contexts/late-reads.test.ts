@@ -4,7 +4,7 @@ import { createFailoverBackend } from '../../../backends/failover/index.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import type { Backend } from '../../../primitives/contract/backend.ts';
 import * as q from '../../../primitives/index.ts';
 import { onEveryBackend, plainBackends } from '../../backends.ts';

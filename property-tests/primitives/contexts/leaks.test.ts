@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
 import type { Column } from '../../../primitives/columns/column.ts';
-import { Context } from '../../../primitives/context.ts';
-import { OutOfMemoryError } from '../../../primitives/errors.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { someOf } from '../../cases.ts';

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
-import { Context } from '../../../primitives/context.ts';
-import { ArgumentError } from '../../../primitives/errors.ts';
+import { ArgumentError } from '../../../primitives/checks/errors.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { fc, test } from '../../law-test.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { plainBackends } from '../../backends.ts';
 import { someOf, THOROUGH } from '../../cases.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createStructures, NumberList } from '../../../primitives/structures.ts';
+import { createStructures, NumberList } from '../../../primitives/host/structures.ts';
 
 const listOf = (numbers: readonly number[]): NumberList => {
   const list = new NumberList();

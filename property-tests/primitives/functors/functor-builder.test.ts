@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { FunctorError } from '../../../primitives/errors.ts';
+import { FunctorError } from '../../../primitives/checks/errors.ts';
 import {
   add64,
   array,

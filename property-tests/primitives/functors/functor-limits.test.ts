@@ -1,8 +1,8 @@
 import { afterAll, describe, expect } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
-import { Context } from '../../../primitives/context.ts';
-import { FunctorError } from '../../../primitives/errors.ts';
+import { FunctorError } from '../../../primitives/checks/errors.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import {
   type Functor,
   fn,

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { FunctorError } from '../../../primitives/errors.ts';
+import { FunctorError } from '../../../primitives/checks/errors.ts';
 import { f32, u32 } from '../../../primitives/functors/functor.ts';
 import { wgsl } from '../../../primitives/functors/text/wgsl.ts';
 import { caseCount } from '../../cases.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect } from 'vitest';
-import { FunctorError } from '../../../primitives/errors.ts';
+import { FunctorError } from '../../../primitives/checks/errors.ts';
 import { For, If, Return } from '../../../primitives/functors/control.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { mortonEncode } from '../../../primitives/functors/standard/morton.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { FunctorError } from '../../../primitives/errors.ts';
+import { FunctorError } from '../../../primitives/checks/errors.ts';
 import { bool, f32, fn, i32, u32, u64 } from '../../../primitives/functors/functor.ts';
 import {
   bitsToF32,

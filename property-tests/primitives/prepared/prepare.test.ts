@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { lookUp, low, plusBy } from './prepared-functors.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Context } from '../../../primitives/context.ts';
+import { Context } from '../../../primitives/context/context.ts';
 import * as q from '../../../primitives/index.ts';
 import { dealToBackends, mortalBackend, plainBackends, testBackends } from '../../backends.ts';
 import { someOf, THOROUGH } from '../../cases.ts';

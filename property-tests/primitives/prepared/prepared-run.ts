@@ -1,7 +1,7 @@
+import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import type { Column, Table } from '../../../primitives/columns/column.ts';
 import { encode, type HostArray } from '../../../primitives/columns/host-array.ts';
-import type { Context } from '../../../primitives/context.ts';
-import { QuadrilleError } from '../../../primitives/errors.ts';
+import type { Context } from '../../../primitives/context/context.ts';
 import { bool, f32, i32, input, type PreparedInputs, type Shape, u32 } from '../../../primitives/index.ts';
 import { assertSameBytes, type HostTable } from '../../laws/compare.ts';
 import type { LawRun } from '../../laws/law.ts';

@@ -1,5 +1,5 @@
 import { capacityOf, type HistogramCommand } from '../../../../primitives/contract/backend.ts';
-import { largestOf } from '../../../../primitives/extremes.ts';
+import { largestOf } from '../../../../primitives/host/extremes.ts';
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
 import { type Bindings, createBindings } from '../../launches/bindings.ts';
 import { type Engine, launch } from '../../launches/engine.ts';

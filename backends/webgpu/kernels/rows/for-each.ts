@@ -1,6 +1,6 @@
+import { ArgumentError } from '../../../../primitives/checks/errors.ts';
 import type { Extent, Program, Store } from '../../../../primitives/contract/backend.ts';
-import { ArgumentError } from '../../../../primitives/errors.ts';
-import { storesAlone } from '../../../../primitives/store-alone.ts';
+import { storesAlone } from '../../../analyses/store-alone.ts';
 import type { Engine } from '../../launches/engine.ts';
 import { gatherInWindows } from './gather.ts';
 import { scatterByParts } from './scatter.ts';

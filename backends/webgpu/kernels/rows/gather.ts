@@ -1,6 +1,6 @@
 import { capacityOf, type Extent, type Program, type Store } from '../../../../primitives/contract/backend.ts';
 import { entryOf } from '../../../../primitives/ir/ir.ts';
-import { storesAlone } from '../../../../primitives/store-alone.ts';
+import { storesAlone } from '../../../analyses/store-alone.ts';
 import type { Engine } from '../../launches/engine.ts';
 import { packing } from '../../launches/link.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../../launches/parameters.ts';

@@ -1,3 +1,4 @@
+import { OutOfMemoryError } from '../../../../primitives/checks/errors.ts';
 import {
   type ArrayBinding,
   capacityOf,
@@ -5,12 +6,11 @@ import {
   type Program,
   type Store,
 } from '../../../../primitives/contract/backend.ts';
-import { OutOfMemoryError } from '../../../../primitives/errors.ts';
 import { literal, operate, read, record } from '../../../../primitives/functors/recorder.ts';
 import { wrapModule } from '../../../../primitives/functors/wrap-module.ts';
 import { entryOf, type Module } from '../../../../primitives/ir/ir.ts';
 import { createVariants } from '../../../../primitives/ir/memo.ts';
-import { storesAlone } from '../../../../primitives/store-alone.ts';
+import { storesAlone } from '../../../analyses/store-alone.ts';
 import type { Engine } from '../../launches/engine.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';

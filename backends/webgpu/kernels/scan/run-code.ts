@@ -1,5 +1,5 @@
-import { createCache } from '../../../../primitives/cache.ts';
 import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
+import { createCache } from '../../../../primitives/host/cache.ts';
 import { entryOf, moduleNumber } from '../../../../primitives/ir/ir.ts';
 import type { Bindings } from '../../launches/bindings.ts';
 import type { Engine } from '../../launches/engine.ts';

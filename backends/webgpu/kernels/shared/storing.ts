@@ -1,5 +1,5 @@
 import { capacityOf, type Extent, type Program, type Store } from '../../../../primitives/contract/backend.ts';
-import { largestOf } from '../../../../primitives/extremes.ts';
+import { largestOf } from '../../../../primitives/host/extremes.ts';
 import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, launch, tooManyBindings } from '../../launches/engine.ts';
 import { boundArrays, emitProgram, type LinkedProgram, linkProgram, programKey } from '../../launches/link.ts';

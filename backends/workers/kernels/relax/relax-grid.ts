@@ -1,5 +1,5 @@
 import { type Boundary, capacityOf, type RelaxCommand } from '../../../../primitives/contract/backend.ts';
-import { largestOf } from '../../../../primitives/extremes.ts';
+import { largestOf } from '../../../../primitives/host/extremes.ts';
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { I32 } from '../../wasm/wasm-encoder.ts';

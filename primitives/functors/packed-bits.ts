@@ -1,6 +1,6 @@
-import { Let } from './functors/control.ts';
-import { u32 } from './functors/functor.ts';
-import type { U32 } from './functors/value.ts';
+import { Let } from './control.ts';
+import { u32 } from './functor.ts';
+import type { U32 } from './value.ts';
 
 /** Emits the 32 bits from bit `bit` of the word `first` on, lowest first. Reads two words. */
 export function bitsFrom(words: { at(index: U32): U32 }, first: U32, bit: U32): U32 {

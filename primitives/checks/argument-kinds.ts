@@ -1,7 +1,7 @@
-import { Column } from './columns/column.ts';
-import { contextOf } from './columns/current-context.ts';
-import { Context } from './context.ts';
-import type { ScalarType } from './ir/ir.ts';
+import { Column } from '../columns/column.ts';
+import { contextOf } from '../columns/current-context.ts';
+import { Context } from '../context/context.ts';
+import type { ScalarType } from '../ir/ir.ts';
 import type { Kind } from './kinds.ts';
 
 /** Accepts a column that has one of the given types and whose memory has not been freed. */

@@ -1,16 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { requireOneOf, requireOptions, wrongArgument } from './arguments.ts';
-import { Column, cellColumn, type DeviceLength, Memory, viewColumn } from './columns/column.ts';
-import { fuse, storeRows } from './columns/program.ts';
-import type { Backend, DeviceBuffer, SharedDevice, Storage } from './contract/backend.ts';
-import type { GpuBuffer } from './contract/gpu-types.ts';
-import { ArgumentError } from './errors.ts';
-import { literal } from './functors/recorder.ts';
-import { select } from './functors/standard/choose.ts';
-import { type U32, Value } from './functors/value.ts';
-import { isRecord } from './given.ts';
-import { aFiniteNumber, anything, type FieldKinds } from './kinds.ts';
-import type { ContextMemory } from './memory-scopes.ts';
+import { requireOneOf, requireOptions, wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError } from '../checks/errors.ts';
+import { isRecord } from '../checks/given.ts';
+import { aFiniteNumber, anything, type FieldKinds } from '../checks/kinds.ts';
+import { Column, cellColumn, type DeviceLength, Memory, viewColumn } from '../columns/column.ts';
+import { fuse, storeRows } from '../columns/program.ts';
+import type { Backend, DeviceBuffer, SharedDevice, Storage } from '../contract/backend.ts';
+import type { GpuBuffer } from '../contract/gpu-types.ts';
+import { literal } from '../functors/recorder.ts';
+import { select } from '../functors/standard/choose.ts';
+import { type U32, Value } from '../functors/value.ts';
+import type { ContextMemory } from './memory.ts';
 import { storeColumns } from './stores.ts';
 import { STORAGE_BYTES } from './uploads.ts';
 

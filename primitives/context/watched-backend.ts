@@ -1,6 +1,6 @@
-import type { Backend, DeviceBuffer } from './contract/backend.ts';
-import { buffersOf } from './contract/visit-command.ts';
-import { issue } from './derived/issue.ts';
+import type { Backend, DeviceBuffer } from '../contract/backend.ts';
+import { buffersOf } from '../contract/visit-command.ts';
+import { issue } from '../derived/issue.ts';
 
 type Buffers = readonly DeviceBuffer[];
 

@@ -1,11 +1,11 @@
+import { DeviceLostError } from '../checks/errors.ts';
+import type { Column, DeviceLength } from '../columns/column.ts';
+import { alive } from '../columns/program.ts';
+import { memoriesIn } from '../columns/reachable.ts';
 import type { CapacityChecks } from './capacity-checks.ts';
-import type { Column, DeviceLength } from './columns/column.ts';
-import { alive } from './columns/program.ts';
-import { memoriesIn } from './columns/reachable.ts';
 import { type IntoArray, readElements, rowsIn } from './downloads.ts';
-import { DeviceLostError } from './errors.ts';
 import { firstRows, type LateReads } from './late-reads.ts';
-import type { ContextMemory } from './memory-scopes.ts';
+import type { ContextMemory } from './memory.ts';
 import { storeViews } from './stores.ts';
 
 /** The calls of a context that wait for the device. */

@@ -1,8 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { requireFunction, requireNoPromise, requireOneOf, wrongArgument } from './arguments.ts';
-import { createCache } from './cache.ts';
-import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
-import { AutomaticColumns } from './columns/automatic-columns.ts';
+import { requireFunction, requireNoPromise, requireOneOf, wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError, type CapacityError, DeviceLostError } from '../checks/errors.ts';
+import { AutomaticColumns } from '../columns/automatic-columns.ts';
 import {
   Column,
   type ColumnOwner,
@@ -18,24 +17,25 @@ import {
   type Table,
   type View,
   withColumns,
-} from './columns/column.ts';
-import { contextOf, currentContext, mixedContexts, recordingFor } from './columns/current-context.ts';
-import { asHostArray, type ColumnTypeOf, encode, type HostArray } from './columns/host-array.ts';
-import { columnsIn } from './columns/reachable.ts';
-import type { Backend, Storage } from './contract/backend.ts';
-import type { GpuBuffer } from './contract/gpu-types.ts';
-import { requireBackend } from './contract/require-backend.ts';
+} from '../columns/column.ts';
+import { contextOf, currentContext, mixedContexts, recordingFor } from '../columns/current-context.ts';
+import { asHostArray, type ColumnTypeOf, encode, type HostArray } from '../columns/host-array.ts';
+import { columnsIn } from '../columns/reachable.ts';
+import type { Backend, Storage } from '../contract/backend.ts';
+import type { GpuBuffer } from '../contract/gpu-types.ts';
+import { requireBackend } from '../contract/require-backend.ts';
+import type { u64 } from '../functors/functor.ts';
+import { createCache } from '../host/cache.ts';
+import type { ScalarType } from '../ir/ir.ts';
+import type { PreparedArguments, PreparedInputs } from '../prepared/inputs.ts';
+import { type Iterated, type IterateOptions, iterate } from '../prepared/iterate.ts';
+import { type Prepared, type PreparingContext, preparePipeline } from '../prepared/prepare.ts';
+import { waits } from '../prepared/recording-backend.ts';
+import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
 import { type IntoTable, type ReadOptions, requireInto, rowsIn } from './downloads.ts';
-import { ArgumentError, type CapacityError, DeviceLostError } from './errors.ts';
-import type { u64 } from './functors/functor.ts';
-import type { ScalarType } from './ir/ir.ts';
 import { createLateReads } from './late-reads.ts';
 import { createLentArrays, type LentArray, type LentArrays } from './lent-arrays.ts';
-import { type ContextMemory, createMemory } from './memory-scopes.ts';
-import type { PreparedArguments, PreparedInputs } from './prepared/inputs.ts';
-import { type Iterated, type IterateOptions, iterate } from './prepared/iterate.ts';
-import { type Prepared, type PreparingContext, preparePipeline } from './prepared/prepare.ts';
-import { waits } from './prepared/recording-backend.ts';
+import { type ContextMemory, createMemory } from './memory.ts';
 import { closedMeanwhile, createReads, type Reads } from './reads.ts';
 import {
   type BorrowOptions,

@@ -1,10 +1,10 @@
-import type { Column, ColumnOwner, Memory } from './columns/column.ts';
-import { alive, destination, extentOf, fuse, type Loader, programOf, storeRows } from './columns/program.ts';
-import type { Store } from './contract/backend.ts';
-import type { U32, Value } from './functors/value.ts';
-import type { ScalarType } from './ir/ir.ts';
-import { type AnyMonoid, monoidProgram } from './monoid.ts';
-import { type FusedScan, fusedScan } from './scan.ts';
+import type { Column, ColumnOwner, Memory } from '../columns/column.ts';
+import { alive, destination, extentOf, fuse, type Loader, programOf, storeRows } from '../columns/program.ts';
+import type { Store } from '../contract/backend.ts';
+import type { U32, Value } from '../functors/value.ts';
+import type { ScalarType } from '../ir/ir.ts';
+import { type AnyMonoid, monoidProgram } from '../monoid.ts';
+import { type FusedScan, fusedScan } from '../scan.ts';
 
 /**
  * Commands for algorithms whose launches cannot be built from primitives. One launch computes several results for each

@@ -1,10 +1,10 @@
-import { requireOneOf, requireOptions, wrongArgument } from './arguments.ts';
-import { Column, requireLength } from './columns/column.ts';
-import { arrayOver, encode, type HostArray, requireMemory, type StoredArrayOf } from './columns/host-array.ts';
-import type { Storage, WordSource } from './contract/backend.ts';
-import { isPromise, isRecord } from './given.ts';
-import { aFunction, aSignal, type FieldKinds } from './kinds.ts';
-import type { ContextMemory } from './memory-scopes.ts';
+import { requireOneOf, requireOptions, wrongArgument } from '../checks/arguments.ts';
+import { isPromise, isRecord } from '../checks/given.ts';
+import { aFunction, aSignal, type FieldKinds } from '../checks/kinds.ts';
+import { Column, requireLength } from '../columns/column.ts';
+import { arrayOver, encode, type HostArray, requireMemory, type StoredArrayOf } from '../columns/host-array.ts';
+import type { Storage, WordSource } from '../contract/backend.ts';
+import type { ContextMemory } from './memory.ts';
 import { SourceFailure, uploadTo } from './word-sources.ts';
 
 /**

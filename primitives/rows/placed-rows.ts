@@ -1,3 +1,4 @@
+import { CapacityError, OutOfMemoryError } from '../checks/errors.ts';
 import {
   type Column,
   type ColumnOwner,
@@ -6,12 +7,11 @@ import {
   type Memory,
   requireLength,
   type Table,
-} from './columns/column.ts';
-import { knownRows } from './columns/length.ts';
-import { destination } from './columns/program.ts';
-import { CapacityError, OutOfMemoryError } from './errors.ts';
-import { saturatingPlus } from './monoid.ts';
-import { countIn, fusedScan } from './scan.ts';
+} from '../columns/column.ts';
+import { knownRows } from '../columns/length.ts';
+import { destination } from '../columns/program.ts';
+import { saturatingPlus } from '../monoid.ts';
+import { countIn, fusedScan } from '../scan.ts';
 
 /** Options of primitives whose number of result rows depends on the data. */
 export interface RowsToMake {

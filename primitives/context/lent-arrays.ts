@@ -1,12 +1,12 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import type { Column, Memory } from './columns/column.ts';
-import { arrayOver, elementsPerWord } from './columns/host-array.ts';
-import type { Backend, DeviceBuffer } from './contract/backend.ts';
+import { ArgumentError, DeviceLostError } from '../checks/errors.ts';
+import type { Column, Memory } from '../columns/column.ts';
+import { arrayOver, elementsPerWord } from '../columns/host-array.ts';
+import type { Backend, DeviceBuffer } from '../contract/backend.ts';
+import type { ScalarType } from '../ir/ir.ts';
 import { type IntoArray, readElements, rowsIn } from './downloads.ts';
-import { ArgumentError, DeviceLostError } from './errors.ts';
-import type { ScalarType } from './ir/ir.ts';
-import type { ContextMemory } from './memory-scopes.ts';
+import type { ContextMemory } from './memory.ts';
 
 /**
  * The typed array for lent elements of a scalar type. Bools are 32-bit words, 0 and 1. Packed elements of 8 or 16 bits

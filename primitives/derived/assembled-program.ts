@@ -1,7 +1,7 @@
-import type { ArrayBinding, DeviceBuffer, Length, Program, StateLeaf } from './contract/backend.ts';
-import { call, record } from './functors/recorder.ts';
-import { ArrayValue, type U32, Value } from './functors/value.ts';
-import { type Operand, oneOf, type ScalarType } from './ir/ir.ts';
+import type { ArrayBinding, DeviceBuffer, Length, Program, StateLeaf } from '../contract/backend.ts';
+import { call, record } from '../functors/recorder.ts';
+import { ArrayValue, type U32, Value } from '../functors/value.ts';
+import { type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
 
 type Values = Value<ScalarType>[];
 

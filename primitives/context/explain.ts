@@ -1,9 +1,9 @@
-import { requireFunction, wrongArgument } from './arguments.ts';
-import { watchPlaces } from './columns/view-places.ts';
-import { show, type ViewReport } from './columns/view-reports.ts';
+import { requireFunction, wrongArgument } from '../checks/arguments.ts';
+import type { ErrorPlace } from '../checks/errors.ts';
+import { isPromise } from '../checks/given.ts';
+import { watchPlaces } from '../columns/view-places.ts';
+import { show, type ViewReport } from '../columns/view-reports.ts';
 import { Context } from './context.ts';
-import type { ErrorPlace } from './errors.ts';
-import { isPromise } from './given.ts';
 
 /** How the library treated a view. Identical reports are combined. */
 export interface ExplainedView extends ViewReport {

@@ -1,9 +1,9 @@
-import { requireOptions, wrongArgument } from './arguments.ts';
-import type { Column, ColumnOwner } from './columns/column.ts';
-import { contextOf, currentContext, runIn } from './columns/current-context.ts';
+import { requireOptions, wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError } from '../checks/errors.ts';
+import { anything, type FieldKinds } from '../checks/kinds.ts';
+import type { Column, ColumnOwner } from '../columns/column.ts';
+import { contextOf, currentContext, runIn } from '../columns/current-context.ts';
 import { Context } from './context.ts';
-import { ArgumentError } from './errors.ts';
-import { anything, type FieldKinds } from './kinds.ts';
 
 /** An option of primitives: the context in which the result is stored. */
 export interface ContextOption {

@@ -1,7 +1,7 @@
-import type { DeviceLength } from './columns/column.ts';
-import type { DeviceBuffer } from './contract/backend.ts';
-import { CapacityError } from './errors.ts';
-import type { ContextMemory } from './memory-scopes.ts';
+import { CapacityError } from '../checks/errors.ts';
+import type { DeviceLength } from '../columns/column.ts';
+import type { DeviceBuffer } from '../contract/backend.ts';
+import type { ContextMemory } from './memory.ts';
 
 /** A call of a primitive whose result may have more rows than the given capacity. */
 interface Check {

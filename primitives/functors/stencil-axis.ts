@@ -1,8 +1,8 @@
-import { wrongArgument } from './arguments.ts';
-import type { Boundary } from './contract/backend.ts';
-import { u32 } from './functors/functor.ts';
-import { select } from './functors/standard/choose.ts';
-import type { Bool, U32 } from './functors/value.ts';
+import { wrongArgument } from '../checks/arguments.ts';
+import type { Boundary } from '../contract/backend.ts';
+import { u32 } from './functor.ts';
+import { select } from './standard/choose.ts';
+import type { Bool, U32 } from './value.ts';
 
 const boundaries: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant'];
 

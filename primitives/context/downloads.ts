@@ -1,12 +1,12 @@
-import { requireOptions, wrongArgument } from './arguments.ts';
-import type { Column, DeviceLength, Table } from './columns/column.ts';
-import { arrayOver, decodedArray, elementsPerWord, requireMemory } from './columns/host-array.ts';
-import { alive } from './columns/program.ts';
-import type { Backend, Storage, WordSink } from './contract/backend.ts';
-import { ArgumentError } from './errors.ts';
-import { isRecord, withArticle } from './given.ts';
-import type { ScalarType } from './ir/ir.ts';
-import { anything, type FieldKinds } from './kinds.ts';
+import { requireOptions, wrongArgument } from '../checks/arguments.ts';
+import { ArgumentError } from '../checks/errors.ts';
+import { isRecord, withArticle } from '../checks/given.ts';
+import { anything, type FieldKinds } from '../checks/kinds.ts';
+import type { Column, DeviceLength, Table } from '../columns/column.ts';
+import { arrayOver, decodedArray, elementsPerWord, requireMemory } from '../columns/host-array.ts';
+import { alive } from '../columns/program.ts';
+import type { Backend, Storage, WordSink } from '../contract/backend.ts';
+import type { ScalarType } from '../ir/ir.ts';
 
 /** A typed array into which the elements of a column can be read. */
 export type IntoArray = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;

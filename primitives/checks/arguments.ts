@@ -1,8 +1,8 @@
+import { type FunctorDescription, isFunctor } from '../functors/functor.ts';
+import { flawOfShape, isScalarType, type Shape } from '../functors/shapes.ts';
+import type { Module, ScalarType } from '../ir/ir.ts';
 import { ArgumentError } from './errors.ts';
-import { type FunctorDescription, isFunctor } from './functors/functor.ts';
-import { flawOfShape, isScalarType, type Shape } from './functors/shapes.ts';
 import { describeGiven, isPromise, isRecord } from './given.ts';
-import type { Module, ScalarType } from './ir/ir.ts';
 import { type FieldKinds, type Flaw, flawOfOptions, type Homes, type Kind } from './kinds.ts';
 
 /** The error for an invalid argument. If the argument is a promise, the error says so and has the code for promises. */

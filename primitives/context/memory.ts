@@ -1,10 +1,10 @@
-import type { AutomaticColumns } from './columns/automatic-columns.ts';
-import { Column, type ColumnOwner, Memory, type View } from './columns/column.ts';
-import { runIn } from './columns/current-context.ts';
-import { viewsBorn } from './columns/program.ts';
-import { memoriesOf, partsIn, promisesIn } from './columns/reachable.ts';
-import type { DeviceBuffer } from './contract/backend.ts';
-import { ArgumentError, OutOfMemoryError } from './errors.ts';
+import { ArgumentError, OutOfMemoryError } from '../checks/errors.ts';
+import type { AutomaticColumns } from '../columns/automatic-columns.ts';
+import { Column, type ColumnOwner, Memory, type View } from '../columns/column.ts';
+import { runIn } from '../columns/current-context.ts';
+import { viewsBorn } from '../columns/program.ts';
+import { memoriesOf, partsIn, promisesIn } from '../columns/reachable.ts';
+import type { DeviceBuffer } from '../contract/backend.ts';
 
 /**
  * The memory of a context, grouped by scopes. When a scope ends, its memory is freed, except what the result of the

@@ -1,11 +1,11 @@
-import { Column, shapeOf, type Table } from './columns/column.ts';
-import type { Loader } from './columns/program.ts';
-import { ArgumentError } from './errors.ts';
-import { type FunctorDescription, splitParameters, u32 } from './functors/functor.ts';
-import { assemble, flatten, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
-import type { U32, Value } from './functors/value.ts';
-import type { ScalarType } from './ir/ir.ts';
-import { applyFunctor, type Captures } from './map.ts';
+import { ArgumentError } from '../checks/errors.ts';
+import { Column, shapeOf, type Table } from '../columns/column.ts';
+import type { Loader } from '../columns/program.ts';
+import { type FunctorDescription, splitParameters, u32 } from '../functors/functor.ts';
+import { assemble, flatten, leafTypes, type Scalar, type Shape, type Tree } from '../functors/shapes.ts';
+import type { U32, Value } from '../functors/value.ts';
+import type { ScalarType } from '../ir/ir.ts';
+import { applyFunctor, type Captures } from '../map.ts';
 
 /** The fields of the rows of a table, by name. A field is a column, or a table with fields of its own. */
 export type Fields = { readonly [name: string]: Table };

@@ -1,4 +1,4 @@
-import type { Backend, DeviceBuffer, WordSource } from './contract/backend.ts';
+import type { Backend, DeviceBuffer, WordSource } from '../contract/backend.ts';
 
 /**
  * The failure of a source. It has a class of its own, so that it is not mistaken for a failure of the backend that

@@ -1,5 +1,5 @@
-import type { Program, Store } from './contract/backend.ts';
-import { projectResults } from './ir/project.ts';
+import type { Program, Store } from '../../primitives/contract/backend.ts';
+import { projectResults } from '../../primitives/ir/project.ts';
 
 /** A single store, and a program that computes only the results that this store needs. */
 export interface LoneStore {

@@ -1,6 +1,6 @@
-import { type Column, type ColumnOwner, type DeviceLength, sameLength } from './columns/column.ts';
-import { destination, fuse, storeRows } from './columns/program.ts';
-import { wordsAtHand } from './columns/words.ts';
+import { type Column, type ColumnOwner, type DeviceLength, sameLength } from '../columns/column.ts';
+import { destination, fuse, storeRows } from '../columns/program.ts';
+import { wordsAtHand } from '../columns/words.ts';
 
 /**
  * Evaluates columns of the same length, and stores their elements in new columns, in one launch. `call` names the

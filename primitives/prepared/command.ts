@@ -1,6 +1,6 @@
-import type { ArrayBinding, DeviceBuffer, KernelCommand, Length, Program } from './contract/backend.ts';
-import { visitCommand } from './contract/visit-command.ts';
-import type { Script, ScriptCall } from './prepared/script.ts';
+import type { ArrayBinding, DeviceBuffer, KernelCommand, Length, Program } from '../contract/backend.ts';
+import { visitCommand } from '../contract/visit-command.ts';
+import type { Script, ScriptCall } from './script.ts';
 
 /** A kernel command, or a call of a prepared pipeline. */
 export type Command = KernelCommand | { readonly kind: 'play'; readonly script: Script; readonly call: ScriptCall };
