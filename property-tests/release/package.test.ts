@@ -347,7 +347,7 @@ describe('the modules loaded by the command', () => {
   test('are those of the library for a measuring command, since experiments import it too', async () => {
     const bench = await loadedBy('bench', '--list');
     expect(bench.filter((url) => url.includes('/dist/command/'))).toEqual([]);
-    expect(bench.filter((url) => url.endsWith('/quadrille/dist/primitives/context.js'))).toHaveLength(1);
+    expect(bench.filter((url) => url.endsWith('/quadrille/dist/primitives/context/context.js'))).toHaveLength(1);
   });
 
   test('of a command that is not bundled are all in the package', () => {
