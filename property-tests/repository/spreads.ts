@@ -20,7 +20,6 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'formats/maq-file.ts': ['fromCharCode(...bytes.subarray(0, MAGIC.length))'],
   },
   'The parameters, operands or results of a functor or a kernel, whose size the backends bound.': {
-    'backends/reference/backend.ts': ['kernel(...args)'],
     'backends/reference/emit-javascript.ts': ['Function(...parameters)'],
     'backends/reference/relax.ts': ['push(...(places[k] === OUTSIDE ? outside : states[places[k]!]!))'],
     'backends/spilling/carry.ts': ['body(...buffers)'],
