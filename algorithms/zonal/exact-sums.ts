@@ -119,27 +119,19 @@ export interface Fraction {
   readonly denominator: bigint;
 }
 
-/** A sum of stored values and their number. */
-interface FoldedSum {
-  /**
-   * For integers in units of 1, for f32 in the unit of group 0. The minimum of a signed integer type is first subtracted
-   * from each value, so that no summand is negative.
-   */
-  readonly sum: bigint;
-  readonly count: bigint;
-}
-
-/** The exact sum of stored values. */
-export function exactSum(sample: Sample, { sum, count }: FoldedSum): Fraction {
+/**
+ * The exact sum of `count` stored values.
+ *
+ * @param sum - For integers in units of 1, for f32 in the unit of group 0. The minimum of a signed integer type was
+ * subtracted from each value, so that no summand was negative.
+ */
+export function exactSum(sample: Sample, sum: bigint, count: bigint): Fraction {
   if (sample === 'f32') return { numerator: sum, denominator: 1n << LAYOUTS[1].unitBits };
   return { numerator: sum - count * biasOf(sample), denominator: 1n };
 }
 
-/** The exact sum of the squares of stored values, from sums of powers of values of which the minimum was subtracted. */
-export function exactSquares(
-  sample: Sample,
-  { squares, sum, count }: FoldedSum & { readonly squares: bigint },
-): Fraction {
+/** The exact sum of the squares of stored values, from sums of powers as those of {@link exactSum}. */
+export function exactSquares(sample: Sample, squares: bigint, sum: bigint, count: bigint): Fraction {
   if (sample === 'f32') return { numerator: squares, denominator: 1n << LAYOUTS[2].unitBits };
   const bias = biasOf(sample);
   return { numerator: squares - 2n * bias * sum + count * bias * bias, denominator: 1n };

@@ -54,13 +54,15 @@ export function createFoldTotals(
   };
   return {
     add(members, window, homes) {
+      const columns = folds.map((fold) => wordsIn(fold, window, fold.neutral.length));
+      const digits = folds.map((fold) => window[digitsName(fold)]);
       window.zone.forEach((zone, row) => {
         const sums = {} as FoldSums;
-        const readFold = (fold: Fold): boolean => {
-          const words = wordsIn(fold, window, fold.neutral.length).map((column) => column[row]!);
-          return fold.read(words, sums, { zone, digits: window[digitsName(fold)], homes });
-        };
-        if (folds.every(readFold)) addZone(members[zone]!, sums);
+        const hasData = folds.every((fold, at) => {
+          const words = columns[at]!.map((column) => column[row]!);
+          return fold.read(words, sums, { zone, digits: digits[at], homes });
+        });
+        if (hasData) addZone(members[zone]!, sums);
       });
     },
     addPart({ zone: members, ...columns }) {
@@ -79,8 +81,8 @@ export function createFoldTotals(
     finish(dataOf) {
       const statistics = perStatistic(() => new Float64Array(zones).fill(Number.NaN));
       for (const [zone, folded] of found) {
-        const values = { ...folded, count: dataOf(zone) };
-        for (const field of STATISTIC_FIELDS) statistics[field][zone] = STATISTICS[field].of(values, stored);
+        const count = dataOf(zone);
+        for (const field of STATISTIC_FIELDS) statistics[field][zone] = STATISTICS[field].of(folded, count, stored);
       }
       return statistics;
     },

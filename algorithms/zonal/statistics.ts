@@ -26,9 +26,6 @@ export interface Folded {
   readonly squares: bigint;
 }
 
-/** Fields that are folded of a zone with cells that have data, and the number of these cells. */
-type FoldedZone<F extends keyof Folded> = Pick<Folded, F> & { readonly count: bigint };
-
 /** How the values of a raster are stored. */
 export interface Stored {
   readonly sample: Sample;
@@ -41,16 +38,16 @@ export interface Statistic<F extends keyof Folded = keyof Folded> {
   readonly name: string;
   /** What must be folded for it. */
   readonly folds: readonly F[];
-  /** The statistic of a zone that has cells with data. */
-  of(zone: FoldedZone<F>, stored: Stored): number;
+  /** The statistic of a zone of which `count` cells have data, at least one. */
+  of(zone: Pick<Folded, F>, count: bigint, stored: Stored): number;
 }
 
 /** All statistics, in the order of CSV and JSON. */
 export const STATISTICS: { readonly [field in keyof ZoneStatistics]: Statistic } = {
-  minimum: statistic('min', ['minimum', 'maximum'], ({ minimum, maximum }, { scaling }) =>
+  minimum: statistic('min', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
     scaledValue(scaling, isReversed(scaling) ? maximum : minimum),
   ),
-  maximum: statistic('max', ['minimum', 'maximum'], ({ minimum, maximum }, { scaling }) =>
+  maximum: statistic('max', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
     scaledValue(scaling, isReversed(scaling) ? minimum : maximum),
   ),
   mean: ofSum('mean', ({ numerator, denominator }, count) => ratio(numerator, denominator * count)),
@@ -79,9 +76,9 @@ function statistic<F extends keyof Folded>(name: string, folds: readonly F[], of
 
 /** A statistic of the exact sum of scaled values. If values are infinite, it is their sum. */
 function ofSum(name: string, of: (sum: Fraction, count: bigint) => number): Statistic {
-  return statistic(name, ['minimum', 'maximum', 'sum'], (zone, { sample, scaling }) => {
-    const { minimum, maximum, count } = zone;
+  return statistic(name, ['minimum', 'maximum', 'sum'], (zone, count, { sample, scaling }) => {
+    const { minimum, maximum, sum } = zone;
     if (minimum === -Infinity || maximum === Infinity) return scaledValue(scaling, minimum + maximum);
-    return of(scaledSum(exactSum(sample, zone), count, scaling), count);
+    return of(scaledSum(exactSum(sample, sum, count), count, scaling), count);
   });
 }
