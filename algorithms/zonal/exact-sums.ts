@@ -1,4 +1,4 @@
-import { type Cells, SAMPLE_BYTES, type Sample, type Scaling } from '../geometry/raster.ts';
+import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
 import { nodataRanges } from './nodata-ranges.ts';
 
 /** Which powers of the values are summed: the values themselves, or their squares. */
@@ -138,7 +138,8 @@ export function exactSquares(sample: Sample, squares: bigint, sum: bigint, count
 }
 
 function biasOf(sample: Sample): bigint {
-  return sample.startsWith('i') ? 1n << BigInt(8 * SAMPLE_BYTES[sample] - 1) : 0n;
+  // The name of a sample type ends with its number of bits.
+  return sample.startsWith('i') ? 1n << (BigInt(sample.slice(1)) - 1n) : 0n;
 }
 
 /** The exact sum of `count` scaled values, from the exact sum of the stored values. */
