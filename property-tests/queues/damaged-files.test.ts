@@ -7,9 +7,9 @@ import { began, describeFaults, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 import { startCompiled } from './queue-processes.ts';
 
-/** Chores of which all need files both ways. */
+/** Chores of which each needs files of its own both ways: two are too large for one job. */
 const largeChores = (random: Random, count: number) =>
-  someChores(random, count, 60).map((each) => ({ ...each, data: new Uint8Array(70_000).fill(1), length: 70_000 }));
+  someChores(random, count, 60).map((each) => ({ ...each, data: new Uint8Array(600_000).fill(1), length: 600_000 }));
 
 /** Damages the files of runs as they appear, until it is stopped. Returns how many it damaged. */
 function damageFiles(folder: string, random: Random, times: number): () => number {
