@@ -42,7 +42,8 @@ export function distanceTally(): DistanceTally {
 
   function widen(distance: number): void {
     if (width === 0) {
-      width = 2 ** (Math.floor(Math.log2(Math.abs(distance))) - Math.log2(SIDE) + 1);
+      // The power is 0 for the smallest distances that f64 has.
+      width = Math.max(Number.MIN_VALUE, 2 ** (Math.floor(Math.log2(Math.abs(distance))) - Math.log2(SIDE) + 1));
       // All distances so far are 0. They are in the first bin above 0, which contains 0 for any width.
     }
     while (!isWithin(distance)) {
@@ -61,7 +62,7 @@ export function distanceTally(): DistanceTally {
           continue;
         }
         if (distance !== 0 && !isWithin(distance)) widen(distance);
-        counts[SIDE + (width === 0 ? 0 : Math.floor(distance / width))]!++;
+        counts[SIDE + (width === 0 ? 0 : binOf(distance, width))]!++;
         count++;
         sum += distance;
         min = Math.min(min, distance);
@@ -74,6 +75,12 @@ export function distanceTally(): DistanceTally {
       return { count, infinite, min: told(min), mean: told(sum / count), max: told(max), histogram };
     },
   };
+}
+
+/** The bin of a distance, also of a negative one whose quotient is rounded to −0. */
+function binOf(distance: number, width: number): number {
+  const bin = Math.floor(distance / width);
+  return bin === 0 && distance < 0 ? -1 : bin;
 }
 
 /**
