@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -65,7 +66,7 @@ export async function startRedis(...settings: readonly string[]): Promise<TestRe
     const always = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'yes'];
     server = spawn('redis-server', [...always, ...settings], { stdio: 'ignore' });
     const late = performance.now() + 20_000;
-    while (!(await answers(port))) {
+    while (!(await answers(port, server.pid))) {
       if (server.exitCode !== null) throw new Error(`redis-server ended with ${server.exitCode}.`);
       if (performance.now() > late) throw new Error('redis-server does not answer.');
       await delay(10);
@@ -90,23 +91,35 @@ export async function startRedis(...settings: readonly string[]): Promise<TestRe
   };
 }
 
+/**
+ * A port that is free, below those that systems give to connections and to servers without a port of their own: a test
+ * starts its server again on its port, which nobody may have taken meanwhile.
+ */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { readonly port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(10_000, 32_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
-async function answers(port: number): Promise<boolean> {
+/** Whether the server of a process answers at a port, and not that of another test. */
+async function answers(port: number, pid: number | undefined): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   try {
     await once(socket, 'connect');
-    socket.write('PING\r\n');
+    socket.write('INFO server\r\n');
     const [answer] = (await once(socket, 'data')) as [Buffer];
     // A server that is still loading its files says so. One with a password has started.
-    return /^(\+PONG|-NOAUTH)/.test(answer.toString());
+    const text = answer.toString();
+    return text.startsWith('-NOAUTH') || text.includes(`process_id:${pid}\r\n`);
   } catch {
     return false;
   } finally {
