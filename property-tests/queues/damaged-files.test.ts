@@ -77,10 +77,11 @@ describeFaults('files between processes', { usual: 1, concurrent: true }, (fault
     // The parent cannot write either.
     const settings = { ...place.settings, patience: 1500 };
     const parent = startCompiled('queue-parent', { settings, id: 'full', seed: 1, count: 20 }, {}, 60);
+    const exit = once(parent, 'exit');
     const [code] = await once(parent.stdout, 'data');
     await expect(run).rejects.toMatchObject({ cause: { code: 'graph/remote-disk' } });
     expect(String(code)).toBe('graph/remote-disk');
-    await once(parent, 'exit');
+    await exit;
     await queue.close();
     expect(began(full)).toBeGreaterThan(2);
   });

@@ -164,7 +164,7 @@ describeFaults('faults of workers', { usual: 2, concurrent: true }, (fault) => {
 
   fault('hear within a quarter of the lock that a job was taken back', async (place) => {
     const lock = 8 * LOCK;
-    const folder = { lock, queue: 'slow' };
+    const folder = { lock, queue: `${place.settings.queue}-slow` };
     const [worker, queue] = [await place.worker(folder), await place.queue(folder)];
     const stop = new AbortController();
     const run = onQueue(queue, functions.forever, [1], { signal: stop.signal });

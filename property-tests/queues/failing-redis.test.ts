@@ -46,7 +46,7 @@ describeFaults('a Redis server that keeps what it has on disk', { usual: 1 }, (f
 
   fault('stays away', async (place, random) => {
     // One worker has nothing to do, the other has a job that it cannot finish.
-    const idle = await place.worker({ queue: 'idle' });
+    const idle = await place.worker({ queue: `${place.settings.queue}-idle` });
     const busy = await place.worker({ grace: 1000 });
     const queue = await place.queue({ patience: 1500 });
     const runs = [onQueue(queue, functions.forever, [1]), onQueue(queue, functions.forever, [2])];
