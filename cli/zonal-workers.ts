@@ -81,10 +81,10 @@ export class WatchedRun implements RemoteRun {
   readonly #timer: NodeJS.Timeout;
   #serving: number | undefined;
   #served = performance.now();
-  #answered = performance.now();
+  /** Milliseconds for which a look has not been answered. They are counted: while this process is busy, nobody answers. */
+  #silent = 0;
   #isLooking = false;
   #isTold = false;
-  #isAway = false;
 
   constructor(run: RemoteRun, options: WorkerWatchOptions) {
     this.id = run.id;
@@ -165,19 +165,22 @@ export class WatchedRun implements RemoteRun {
     if (this.#seconds.length > NEWEST) this.#seconds.shift();
   }
 
+  #missAnswer(): void {
+    this.#silent += LOOK_EVERY;
+    if (this.#silent === TELL_AFTER) this.#options.onAway();
+  }
+
   async #look(): Promise<void> {
-    if (!this.#isAway && performance.now() - this.#answered >= TELL_AFTER) {
-      this.#isAway = true;
-      this.#options.onAway();
+    if (this.#isLooking) {
+      this.#missAnswer();
+      return;
     }
-    if (this.#isLooking) return;
     this.#isLooking = true;
     try {
       this.#serving = (await this.#run.workers()).workers;
       const now = performance.now();
-      this.#answered = now;
-      if (this.#isAway) this.#options.onBack();
-      this.#isAway = false;
+      if (this.#silent >= TELL_AFTER) this.#options.onBack();
+      this.#silent = 0;
       if (this.#serving > 0) {
         this.#served = now;
         this.#isTold = false;
@@ -188,6 +191,7 @@ export class WatchedRun implements RemoteRun {
       this.#options.onNoWorkers();
     } catch {
       // The queue cannot be asked now. Handing out jobs tells why, if that lasts.
+      this.#missAnswer();
     } finally {
       this.#isLooking = false;
     }

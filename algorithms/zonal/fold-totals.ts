@@ -46,6 +46,7 @@ export function createFoldTotals(
   stored: Stored,
   folds: readonly Fold[] = statisticFolds(stored.sample),
 ): FoldTotals {
+  const fields = fieldsOf(folds);
   const found = new Map<number, FoldSums>();
   const addZone = (zone: number, more: Folded): void => {
     const sums = found.get(zone);
@@ -67,12 +68,12 @@ export function createFoldTotals(
     },
     addPart({ zone: members, ...columns }) {
       members.forEach((zone, row) => {
-        addZone(zone, rowOf(folds, columns, row));
+        addZone(zone, rowOf(fields, columns, row));
       });
     },
     part() {
       const zone = Uint32Array.from(found.keys()).sort();
-      const columns = fieldsOf(folds).map(([field, type]) => {
+      const columns = fields.map(([field, type]) => {
         const values = Array.from(zone, (each) => found.get(each)![field]);
         return [field, type === 'number' ? Float64Array.from(values as number[]) : values] as const;
       });
@@ -94,19 +95,23 @@ export function areFolded(sample: Stored['sample'], { zone, ...columns }: Partia
   const isColumn = (column: unknown, type: FieldType): boolean =>
     (type === 'number' ? column instanceof Float64Array : Array.isArray(column)) &&
     (column as ArrayLike<unknown>).length === zone.length;
-  return statisticFolds(sample).every(
-    (fold) =>
-      fieldsOf([fold]).every(([field, type]) => isColumn(columns[field], type)) &&
-      zone.every((_, row) => fold.isPossible(rowOf([fold], columns, row))),
-  );
+  return statisticFolds(sample).every((fold) => {
+    const fields = fieldsOf([fold]);
+    return (
+      fields.every(([field, type]) => isColumn(columns[field], type)) &&
+      zone.every((_, row) => fold.isPossible(rowOf(fields, columns, row)))
+    );
+  });
 }
 
 type FieldType = Fold['fields'][keyof Folded];
 
-function fieldsOf(folds: readonly Fold[]): [field: keyof Folded, type: FieldType][] {
+type Fields = readonly [field: keyof Folded, type: FieldType][];
+
+function fieldsOf(folds: readonly Fold[]): Fields {
   return folds.flatMap(({ fields }) => Object.entries(fields) as [keyof Folded, FieldType][]);
 }
 
-function rowOf(folds: readonly Fold[], columns: Omit<PartialStatistics, 'zone'>, row: number): Folded {
-  return Object.fromEntries(fieldsOf(folds).map(([field]) => [field, columns[field]![row]])) as never;
+function rowOf(fields: Fields, columns: Omit<PartialStatistics, 'zone'>, row: number): Folded {
+  return Object.fromEntries(fields.map(([field]) => [field, columns[field]![row]])) as never;
 }

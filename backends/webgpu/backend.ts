@@ -246,7 +246,7 @@ function backendOf(
     run(command) {
       const kernel = kernelOf(command);
       const layout = kernel.layout?.(engine, command);
-      if (layout === undefined && kernel.layout !== undefined) return false;
+      if (kernel.layout !== undefined && !layout) return false;
       recorder.begin();
       pool.attempt(() => {
         if (capacityOf(command.extent) === 0) kernel.launch(engine, command, layout);

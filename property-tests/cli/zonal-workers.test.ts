@@ -87,6 +87,20 @@ describe('a watched run', () => {
     await watched.close();
   });
 
+  test('does not take its own being busy for silence of the queue', async () => {
+    const told: string[] = [];
+    const { run } = handRun({ count: 1 });
+    const watched = new WatchedRun(run, { seconds: 1, cellsOf: () => 1, ...QUIET, onAway: () => told.push('away') });
+    const { now } = performance;
+    for (const busy of [0, 6000, 90_000]) {
+      performance.now = () => now.call(performance) + busy;
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    performance.now = now;
+    expect(told).toEqual([]);
+    await watched.close();
+  });
+
   test('takes a job back that a worker has had for too long, but none that waits for a worker', async () => {
     const { run, open, begin } = handRun({ count: 1 });
     const watched = new WatchedRun(run, { seconds: 100, cellsOf: () => 1, ...QUIET });

@@ -25,13 +25,10 @@ import { takesTileHistograms, tileHistograms } from './tiles/tile-histograms.ts'
 interface Kernel<C extends KernelCommand, L> {
   /** The program by which profiles name a command. */
   named(command: C): Program;
-  /** What a launch needs to know first; undefined if the kernel cannot run the command. Absent: it runs all commands. */
-  layout?(engine: Engine, command: C): L | undefined;
+  /** What a launch needs to know first; none if the kernel cannot run the command. Absent: it runs all commands. */
+  layout?(engine: Engine, command: C): L | false | undefined;
   launch(engine: Engine, command: C, layout: L): void;
 }
-
-/** The layout of a kernel that takes a command or does not. */
-type Takes = true | undefined;
 
 interface Layouts {
   readonly relax: RelaxLayout;
@@ -56,7 +53,7 @@ const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> }
   histogram: { named: ({ program }) => program, launch: histogram },
   weightedHistogram: {
     named: ({ program }) => program,
-    layout: (engine, command): Takes => bindsSums(engine, command) || undefined,
+    layout: bindsSums,
     launch: weightedHistogram,
   },
   relax: { named: ({ step }) => step, layout: layoutGrids, launch: relax },
@@ -75,12 +72,12 @@ const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> }
   },
   decodeTiles: {
     named: ({ tile }) => tile,
-    layout: (engine, command): Takes => takesDecoding(engine, command) || undefined,
+    layout: takesDecoding,
     launch: decodeTiles,
   },
   tileHistograms: {
     named: ({ bin }) => bin,
-    layout: (engine, command): Takes => takesTileHistograms(engine, command) || undefined,
+    layout: takesTileHistograms,
     launch: tileHistograms,
   },
 };

@@ -1,6 +1,5 @@
 import type {
   ArrayBinding,
-  Boundary,
   DeviceBuffer,
   KernelCommand,
   KernelKind,
@@ -132,7 +131,10 @@ export class CommandSignature {
       const values = Object.values(value);
       list.push(values.length);
       for (const each of values) this.#value(each);
-    } else list.push(typeof value === 'string' ? WORDS.indexOf(value) : Number(value ?? -1));
+    } else if (typeof value === 'string') {
+      list.push(value.length);
+      for (let i = 0; i < value.length; i++) list.push(value.charCodeAt(i));
+    } else list.push(Number(value ?? -1));
   }
 
   /** Appends a command: its kind, and all its parts. */
@@ -197,8 +199,5 @@ export class CommandSignature {
 
 const STORAGES: Readonly<Record<Storage, number>> = { u32: 0, i32: 1, f32: 2, u8: 3, i8: 4, u16: 5, i16: 6 };
 const TYPES: readonly ScalarType[] = ['u32', 'i32', 'f32', 'bool'];
-const BOUNDARIES: readonly Boundary[] = ['clamp', 'wrap', 'reflect', 'constant'];
-/** All words that values of commands may be. */
-const WORDS: readonly string[] = [...TYPES, ...BOUNDARIES];
 const FORMS: readonly ScanForm['kind'][] = ['compact', 'runs'];
 const COMBINATIONS: readonly Store['combine'][] = ['add', 'and', 'or', 'xor', 'min', 'max'];

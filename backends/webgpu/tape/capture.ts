@@ -77,7 +77,7 @@ function run(engine: Engine, command: KernelCommand): void {
   const kernel = kernelOf(command);
   const layout = kernel.layout?.(engine, command);
   // Without a kernel for it, the command is derived from several, which need temporary memory.
-  if (layout === undefined && kernel.layout !== undefined) throw new Unplayable();
+  if (kernel.layout !== undefined && !layout) throw new Unplayable();
   kernel.launch(engine, command, layout);
 }
 
