@@ -1,5 +1,5 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import { STATISTICS_LISTED } from '../algorithms/zonal/statistics.ts';
+import { STATISTICS_LISTED } from '../algorithms/zonal/statistic-columns.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';

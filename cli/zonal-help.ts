@@ -1,4 +1,4 @@
-import { STATISTIC_NAMES, STATISTICS_LISTED } from '../algorithms/zonal/statistics.ts';
+import { STATISTIC_NAMES, STATISTICS_LISTED } from '../algorithms/zonal/statistic-columns.ts';
 import { ZONAL_SPECS } from './arguments.ts';
 import { describe } from './command-line.ts';
 import { PASSWORD_HELP } from './queue-options.ts';

@@ -1,4 +1,4 @@
-import { perStatistic, STATISTIC_NAMES } from '../algorithms/zonal/statistics.ts';
+import { perStatistic, STATISTIC_NAMES } from '../algorithms/zonal/statistic-columns.ts';
 import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments, requireOptions } from '../primitives/checks/arguments.ts';
 import { aFlag, aText, type FieldKinds } from '../primitives/checks/kinds.ts';

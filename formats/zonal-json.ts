@@ -1,6 +1,7 @@
 import type { Sample } from '../algorithms/geometry/raster.ts';
 import { type Note, someNotes } from '../algorithms/notes.ts';
-import { STATISTIC_FIELDS, STATISTICS } from '../algorithms/zonal/statistics.ts';
+import { STATISTIC_FIELDS } from '../algorithms/zonal/statistic-columns.ts';
+import { STATISTICS } from '../algorithms/zonal/statistics.ts';
 import { aHistogram, type Binning, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aRecord, aText, type Kind, where } from '../primitives/checks/kinds.ts';

@@ -1,33 +1,44 @@
 import type { RasterSource, Sample } from '../geometry/raster.ts';
 import { readsEncoded } from './cell-places.ts';
 import type { Fold } from './fold.ts';
-import { statisticFolds } from './fold-totals.ts';
+import { foldsOf } from './folds.ts';
+import type { StatisticRecords } from './statistic-kinds.ts';
+import { STATISTICS } from './statistics.ts';
 import type { Binning } from './types.ts';
 import { type WindowPlan, zonesPerTile } from './window-plan.ts';
 
 /** What a job asks for. */
 export interface Wanted {
   readonly binning: Binning;
-  readonly statistics?: boolean | undefined;
+  /** Which statistics: all of {@link STATISTICS} or none, or these. Default all. */
+  readonly statistics?: boolean | StatisticRecords | undefined;
 }
 
-export function wantsStatistics({ statistics }: Wanted): boolean {
-  return statistics ?? true;
+/** The statistics that a job asks for. Undefined if it asks for none. */
+export function wantedStatistics({ statistics = true }: Wanted): StatisticRecords | undefined {
+  return statistics === true ? STATISTICS : statistics || undefined;
 }
 
 /** What must be folded of the values of zones. */
 export function wantedFolds(job: Wanted, sample: Sample): readonly Fold[] {
-  return wantsStatistics(job) ? statisticFolds(sample) : [];
+  const records = Object.values(wantedStatistics(job) ?? {});
+  return foldsOf(sample, new Set(records.flatMap((record) => ('folds' in record ? record.folds : []))));
 }
 
 /** Whether rows of 32 cells must be reduced: for statistics, or to count the cells of zones if there are no bins. */
 export function wantsRows(job: Wanted): boolean {
-  return wantsStatistics(job) || job.binning.kind === 'none';
+  return wantedStatistics(job) !== undefined || job.binning.kind === 'none';
+}
+
+/** Whether all values of each zone must be collected, with the number of their cells. */
+export function wantsValues(job: Wanted): boolean {
+  const records = Object.values(wantedStatistics(job) ?? {});
+  return job.binning.kind === 'unique' || records.some((record) => 'ofValues' in record);
 }
 
 /** Whether it suffices to know the bin of each cell. */
 export function wantsBinsOnly(job: Wanted): boolean {
-  return !wantsRows(job) && job.binning.kind !== 'unique';
+  return !wantsRows(job) && !wantsValues(job);
 }
 
 /**

@@ -1,14 +1,6 @@
 import type { HomeGroups } from './exact-sums.ts';
 import { digitsName, type Fold, type FoldSums, wordsIn } from './fold.ts';
-import { foldsOf } from './folds.ts';
-import {
-  type Folded,
-  perStatistic,
-  STATISTIC_FIELDS,
-  STATISTICS,
-  type Stored,
-  type ZoneStatistics,
-} from './statistics.ts';
+import type { Folded } from './statistic-kinds.ts';
 
 /** What was folded in a window, read to the host; see `WindowFolds`. */
 export type FoldedWindow = { readonly [name: string]: Uint32Array } & { readonly zone: Uint32Array };
@@ -28,24 +20,12 @@ export interface FoldTotals {
   addPart(part: PartialStatistics): void;
   /** What was added so far. Nothing changes it later. */
   part(): PartialStatistics;
-  /** The statistics. `dataOf` tells how many cells of a zone have data. */
-  finish(dataOf: (zone: number) => bigint): ZoneStatistics;
-}
-
-/** The fields that the statistics need. */
-const FIELDS: ReadonlySet<keyof Folded> = new Set(STATISTIC_FIELDS.flatMap((field) => STATISTICS[field].folds));
-
-/** The folds that give all statistics of cells of a type. */
-export function statisticFolds(sample: Stored['sample']): readonly Fold[] {
-  return foldsOf(sample, FIELDS);
+  /** What was added so far, of the zones that have cells with data. */
+  readonly folded: ReadonlyMap<number, Folded>;
 }
 
 /** Creates totals without any zone. */
-export function createFoldTotals(
-  zones: number,
-  stored: Stored,
-  folds: readonly Fold[] = statisticFolds(stored.sample),
-): FoldTotals {
+export function createFoldTotals(folds: readonly Fold[]): FoldTotals {
   const fields = fieldsOf(folds);
   const found = new Map<number, FoldSums>();
   const addZone = (zone: number, more: Folded): void => {
@@ -79,23 +59,16 @@ export function createFoldTotals(
       });
       return { zone, ...Object.fromEntries(columns) };
     },
-    finish(dataOf) {
-      const statistics = perStatistic(() => new Float64Array(zones).fill(Number.NaN));
-      for (const [zone, folded] of found) {
-        const count = dataOf(zone);
-        for (const field of STATISTIC_FIELDS) statistics[field][zone] = STATISTICS[field].of(folded, count, stored);
-      }
-      return statistics;
-    },
+    folded: found,
   };
 }
 
 /** Whether columns that come from another process have all fields, with values that can be true. */
-export function areFolded(sample: Stored['sample'], { zone, ...columns }: PartialStatistics): boolean {
+export function areFolded(folds: readonly Fold[], { zone, ...columns }: PartialStatistics): boolean {
   const isColumn = (column: unknown, type: FieldType): boolean =>
     (type === 'number' ? column instanceof Float64Array : Array.isArray(column)) &&
     (column as ArrayLike<unknown>).length === zone.length;
-  return statisticFolds(sample).every((fold) => {
+  return folds.every((fold) => {
     const fields = fieldsOf([fold]);
     return (
       fields.every(([field, type]) => isColumn(columns[field], type)) &&

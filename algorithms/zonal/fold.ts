@@ -1,6 +1,6 @@
 import type { U32 } from '../../primitives/functors/value.ts';
 import type { HomeGroups, Power } from './exact-sums.ts';
-import type { Folded } from './statistics.ts';
+import type { Folded } from './statistic-kinds.ts';
 
 /** Words in the code of a functor. Those of an integer begin with the lowest. */
 export type Words = readonly U32[];

@@ -5,7 +5,7 @@ import type { Sample } from '../geometry/raster.ts';
 import type { Fold } from './fold.ts';
 import { valueOfOrderedWord } from './ordered-words.ts';
 import { powerSum } from './power-sums.ts';
-import type { Folded } from './statistics.ts';
+import type { Folded } from './statistic-kinds.ts';
 import { ABSENT } from './window-plan.ts';
 import { orderedRaw } from './zone-cells.ts';
 

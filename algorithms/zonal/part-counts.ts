@@ -1,24 +1,26 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { isRecord } from '../../primitives/checks/given.ts';
-import type { Sample } from '../geometry/raster.ts';
+import { type Wanted, wantedFolds, wantedStatistics, wantsValues } from './counting-way.ts';
+import type { Fold } from './fold.ts';
 import { areFolded, type PartialStatistics } from './fold-totals.ts';
 import type { PartCounts } from './surface-parts.ts';
 import type { TotalsOptions } from './totals.ts';
 
-type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | 'statistics' | 'binning'>;
+type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | keyof Wanted>;
 
 /**
  * Checks counts that come from another process or from a file, so that no wrong number enters a sum without a word.
  *
  * @throws FormatError `zonal/part-counts` if they cannot be counts of this job.
  */
-export function checkPartCounts(given: unknown, { zones, sample, slots, statistics, binning }: Counted): PartCounts {
+export function checkPartCounts(given: unknown, counted: Counted): PartCounts {
+  const { zones, sample, slots } = counted;
   const { leftOut, counts, statistics: found, unique } = fieldsOf<PartCounts>(given);
   const isGood =
     isWhole(leftOut) &&
     areCounters(counts, zones, slots.count) &&
-    (statistics ? areStatistics(found, sample, zones) : found === undefined) &&
-    (binning.kind === 'unique' ? arePairs(unique, zones) : unique === undefined);
+    (wantedStatistics(counted) ? areStatistics(found, wantedFolds(counted, sample), zones) : found === undefined) &&
+    (wantsValues(counted) ? arePairs(unique, zones) : unique === undefined);
   if (isGood) return given as PartCounts;
   throw new FormatError('zonal/part-counts', 'The counts of a part of the rasters are damaged.', {
     remedy: 'Run the same version of the package in all processes.',
@@ -37,9 +39,9 @@ function areCounters(given: unknown, zones: number, slots: number): boolean {
   return count.every((cells) => isWhole(cells) && cells > 0);
 }
 
-function areStatistics(given: unknown, sample: Sample, zones: number): boolean {
+function areStatistics(given: unknown, folds: readonly Fold[], zones: number): boolean {
   const { zone } = fieldsOf<NonNullable<PartCounts['statistics']>>(given);
-  return zone instanceof Uint32Array && areAscending(zone, zones) && areFolded(sample, given as PartialStatistics);
+  return zone instanceof Uint32Array && areAscending(zone, zones) && areFolded(folds, given as PartialStatistics);
 }
 
 function arePairs(given: unknown, zones: number): boolean {

@@ -1,7 +1,6 @@
 import { gridStep, STEPS_PER_CELL } from '../geometry/grid.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type BinEdges, binCount, binEdges, type Slots, slotsFor } from './binning.ts';
-import { wantsStatistics } from './counting-way.ts';
 import { type PlacedZones, placeZones, requireLongitudes, stepsOfTurn } from './placement.ts';
 import { requireRoom } from './room.ts';
 import { requireOneSurface } from './surface-agreement.ts';
@@ -71,8 +70,7 @@ export function totalsOptions(
   edges: BinEdges,
   slots: Slots,
 ): TotalsOptions {
-  const { zones, binning, memoryBytes = DEFAULT_MEMORY } = job;
-  const statistics = wantsStatistics(job);
+  const { zones, binning, statistics, memoryBytes = DEFAULT_MEMORY } = job;
   return { zones: zones.names.length, sample, scaling, binning, slots, edges, statistics, memoryBytes };
 }
 

@@ -4,10 +4,10 @@ import { createParts } from './raster-parts.ts';
 import { planSurface } from './surface-plan.ts';
 import { createTotals } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
-import { type CountJob, streamWindows } from './zonal.ts';
+import { streamWindows, type ZonalJob } from './zonal.ts';
 
 /** Input of `surfaceHistogram`. */
-export interface SurfaceJob extends CountJob {
+export interface SurfaceJob extends Omit<ZonalJob, 'raster'> {
   /** The parts of the surface. Where two of them overlap, the first counts. */
   readonly rasters: readonly RasterSource[];
   /**

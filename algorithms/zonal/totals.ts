@@ -1,10 +1,12 @@
 import type { BinEdges, Slots } from './binning.ts';
 import { type CountedSlots, createCountTotals, type ZoneCounters } from './count-totals.ts';
+import { type Wanted, wantedFolds, wantedStatistics, wantsValues } from './counting-way.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { createFoldTotals, type FoldedWindow, type PartialStatistics } from './fold-totals.ts';
-import type { Stored } from './statistics.ts';
-import type { Binning, ZonalBins, ZonalHistogram } from './types.ts';
-import { createUniqueTotals, type UniqueRows } from './unique-totals.ts';
+import { statisticColumns } from './statistic-columns.ts';
+import type { Stored } from './statistic-kinds.ts';
+import type { ZonalBins, ZonalHistogram } from './types.ts';
+import { createUniqueTotals, type UniqueRows, uniqueBins } from './unique-totals.ts';
 
 /** Results of one window, read to the host. */
 export interface WindowTotals {
@@ -39,45 +41,46 @@ export interface Totals {
 }
 
 /** What the totals count, and the limits of their memory. */
-export interface TotalsOptions extends Stored {
+export interface TotalsOptions extends Stored, Wanted {
   readonly zones: number;
-  readonly binning: Binning;
   readonly slots: Slots;
   readonly edges: BinEdges;
-  readonly statistics: boolean;
   /** Maximum bytes of memory for pairs of zone and unique value. */
   readonly memoryBytes: number;
 }
 
 /** Creates totals in which all counts are 0. */
 export function createTotals(options: TotalsOptions): Totals {
-  const { zones, sample, scaling, binning, slots, edges, statistics, memoryBytes } = options;
+  const { zones, sample, scaling, binning, slots, edges, memoryBytes } = options;
   const counts = createCountTotals(zones, slots);
-  const values = statistics ? createFoldTotals(zones, { sample, scaling }) : undefined;
-  const unique = binning.kind === 'unique' ? createUniqueTotals(sample, memoryBytes) : undefined;
+  const records = wantedStatistics(options);
+  const folds = records && createFoldTotals(wantedFolds(options, sample));
+  const unique = wantsValues(options) ? createUniqueTotals(sample, memoryBytes) : undefined;
   return {
     add(members, window) {
       counts.add(members, window.counts);
-      if (window.folded !== undefined) values?.add(members, window.folded, window.homes);
+      if (window.folded !== undefined) folds?.add(members, window.folded, window.homes);
       if (window.unique !== undefined) unique?.add(members, window.unique);
     },
     addPartial(other) {
       counts.addPart(other.counts);
-      if (other.statistics !== undefined) values?.addPart(other.statistics);
+      if (other.statistics !== undefined) folds?.addPart(other.statistics);
       if (other.unique !== undefined) unique?.addRows(other.unique);
     },
     partial: () => ({
       counts: counts.part(),
-      ...(values && { statistics: values.part() }),
+      ...(folds && { statistics: folds.part() }),
       ...(unique && { unique: unique.rows() }),
     }),
     finish() {
       const { bins, ...found } = counts.finish(edges);
       const { cells, nodata } = found;
+      const values = unique?.finish(scaling);
+      const dataOf = (zone: number): bigint => cells[zone]! - nodata[zone]!;
       return {
         ...found,
-        bins: binning.kind === 'none' ? NO_BINS : unique === undefined ? bins : unique.finish(scaling),
-        statistics: values?.finish((zone) => cells[zone]! - nodata[zone]!),
+        bins: binning.kind === 'none' ? NO_BINS : binning.kind === 'unique' ? uniqueBins(values!) : bins,
+        statistics: records && statisticColumns(records, zones, options, { folded: folds!.folded, values, dataOf }),
       };
     },
   };

@@ -12,7 +12,8 @@ import {
 } from '../../primitives/checks/kinds.ts';
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
-import { perStatistic, type ZoneStatistics } from './statistics.ts';
+import { perStatistic } from './statistic-columns.ts';
+import type { ZoneStatistics } from './statistics.ts';
 
 /** How values are assigned to the bins of a histogram. */
 export type Binning =

@@ -3,6 +3,7 @@ import { bytesText } from '../bytes-text.ts';
 import type { Sample, Scaling } from '../geometry/raster.ts';
 import { valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue } from './scaling.ts';
+import type { ValueCounts } from './statistic-kinds.ts';
 import type { ZonalBins } from './types.ts';
 
 /** Number of cells for each pair of zone and value, as columns sorted by zone and then by value, without duplicates. */
@@ -28,8 +29,8 @@ export interface UniqueTotals {
   addRows(rows: UniqueRows): void;
   /** All pairs. Nothing changes them later. */
   rows(): UniqueRows;
-  /** The bins of all values, which are scaled. */
-  finish(scaling?: Scaling): ZonalBins;
+  /** All values, scaled. Values that are equal after rounding are one. */
+  finish(scaling?: Scaling): ValueCounts;
 }
 
 /**
@@ -66,8 +67,8 @@ export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueT
         values[i] = valueOfOrderedWord(sample, value[i]!);
         counts[i] = BigInt(count[i]!);
       }
-      const bins = { zone, lower: values, upper: values, count: counts };
-      return scaling === undefined ? bins : scaleUnique(bins, scaling);
+      const found = { zone, value: values, count: counts };
+      return scaling === undefined ? found : scaleValues(found, scaling);
     },
   };
 }
@@ -107,26 +108,28 @@ function tooMany({ zone }: UniqueRows, memoryBytes: number): OutOfMemoryError {
   });
 }
 
-/**
- * Replaces unique stored values by their scaled values, ascending within each zone. Values that are equal after
- * rounding are merged. Values that become infinite are counted as above or below all bins.
- */
-function scaleUnique({ zone, lower, count }: ZonalBins, scaling: Scaling): ZonalBins {
+/** Scales values. They are ascending again, and those that are equal after rounding are merged. */
+function scaleValues({ zone, value, count }: ValueCounts, scaling: Scaling): ValueCounts {
   const order = Uint32Array.from(zone.keys());
   if (isReversed(scaling)) order.sort((a, b) => zone[a]! - zone[b]! || b - a);
   const kept = { zone: new Uint32Array(order.length), value: new Float64Array(order.length) };
   const counts = new BigUint64Array(order.length);
   let rows = 0;
   for (const row of order) {
-    const value = scaledValue(scaling, lower[row]!);
-    if (!Number.isFinite(value)) continue;
-    const isSame = rows > 0 && kept.zone[rows - 1] === zone[row] && kept.value[rows - 1] === value;
+    const scaled = scaledValue(scaling, value[row]!);
+    const isSame = rows > 0 && kept.zone[rows - 1] === zone[row] && kept.value[rows - 1] === scaled;
     if (!isSame) {
       kept.zone[rows] = zone[row]!;
-      kept.value[rows++] = value;
+      kept.value[rows++] = scaled;
     }
     counts[rows - 1]! += count[row]!;
   }
-  const values = kept.value.slice(0, rows);
-  return { zone: kept.zone.slice(0, rows), lower: values, upper: values, count: counts.slice(0, rows) };
+  return { zone: kept.zone.slice(0, rows), value: kept.value.slice(0, rows), count: counts.slice(0, rows) };
+}
+
+/** The bins of all finite values. Infinite ones are counted as below or above all bins. */
+export function uniqueBins({ zone, value, count }: ValueCounts): ZonalBins {
+  const isBin = (_: unknown, row: number): boolean => Number.isFinite(value[row]);
+  const values = value.filter(isBin);
+  return { zone: zone.filter(isBin), lower: values, upper: values, count: count.filter(isBin) };
 }

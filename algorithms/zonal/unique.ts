@@ -7,8 +7,8 @@ import { ABSENT, type WindowPlan } from './window-plan.ts';
 import { orderedFunctor, zoneCells, zoneRows } from './zone-cells.ts';
 
 /**
- * Number of cells for each pair of a zone of the window and a finite value that occurs in the zone. Values are ordered
- * words (u32 with the order of the values).
+ * Number of cells for each pair of a zone of the window and a value that occurs in the zone. Values are ordered words
+ * (u32 with the order of the values).
  */
 export type UniqueCounts = {
   readonly zone: Column<'u32'>;
@@ -17,7 +17,7 @@ export type UniqueCounts = {
 };
 
 /**
- * Counts how often each finite value occurs in every zone of a window. Sorts the cells by zone and value, then measures
+ * Counts how often each value occurs in every zone of a window. Sorts the cells by zone and value, then measures
  * the length of each run of equal pairs of zone and value.
  */
 export function windowUnique(
@@ -30,19 +30,13 @@ export function windowUnique(
   return context.scope(() => {
     const rows = zoneCells(context, zoneRows(context, coverage), cells, classifier);
     const ordered = map(orderedFunctor(sample), { raw: rows.raw });
-    const present = copyIf(
-      { lo: ordered, hi: rows.zone },
-      map(sample === 'f32' ? isPresentAndFinite : isPresent, { ...rows }),
-    );
+    const present = copyIf({ lo: ordered, hi: rows.zone }, map(isPresent, { zone: rows.zone }));
     const { keys, values } = runLengthEncode(sort(present));
     return { zone: keys.hi, value: keys.lo, count: values };
   });
 }
 
-const isPresent = fn('isPresent', { zone: u32, raw: u32 }, bool, ({ zone }) => zone.ne(ABSENT));
-const isPresentAndFinite = fn('isPresentAndFinite', { zone: u32, raw: u32 }, bool, ({ zone, raw }) =>
-  zone.ne(ABSENT).and(raw.and(0x7fffffff).lt(0x7f800000)),
-);
+const isPresent = fn('isPresent', { zone: u32 }, bool, ({ zone }) => zone.ne(ABSENT));
 
 /** Bytes per cell during the sort: for its zone and value, for a second copy of both, and for the runs. */
 const BYTES_PER_CELL = 32;

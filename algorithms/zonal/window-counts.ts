@@ -3,7 +3,7 @@ import type { RasterSource } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { countCells } from './cell-counts.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
-import { countingWay, type Wanted, wantedFolds, wantsRows } from './counting-way.ts';
+import { countingWay, type Wanted, wantedFolds, wantsRows, wantsValues } from './counting-way.ts';
 import type { Coverage } from './coverage.ts';
 import { deviceCells, encodedColumns } from './device-cells.ts';
 import { encodedHistogram } from './encoded-histogram.ts';
@@ -62,7 +62,7 @@ export function windowCounts(
     job.binning.kind === 'none'
       ? countCells(context, zones, rows!.counted, slots)
       : windowHistogram(context, zones, column, classifier, way === 'tiles');
-  const unique = job.binning.kind === 'unique' ? windowUnique(context, sample, zones, column, classifier) : undefined;
+  const unique = wantsValues(job) ? windowUnique(context, sample, zones, column, classifier) : undefined;
   return {
     counts: slotCounts(counts),
     ...(damage && { damage }),

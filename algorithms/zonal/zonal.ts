@@ -16,7 +16,15 @@ import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygon
 import type { Cells, EncodedCells, RasterSource } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
-import { countingWay, mayCountEncoded, wantedFolds, wantsBinsOnly, wantsRows } from './counting-way.ts';
+import {
+  countingWay,
+  mayCountEncoded,
+  type Wanted,
+  wantedFolds,
+  wantsBinsOnly,
+  wantsRows,
+  wantsValues,
+} from './counting-way.ts';
 import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
 import { homeGroups, NO_HOMES } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
@@ -57,8 +65,8 @@ export interface ZonalJob {
   onProgress?(doneCells: number, totalCells: number): void;
 }
 
-/** A job without its rasters. */
-export type CountJob = Omit<ZonalJob, 'raster'>;
+/** A job without its rasters, which may ask for other statistics than all. */
+export type CountJob = Omit<ZonalJob, 'raster' | keyof Wanted> & Wanted;
 
 /** One raster of a job, with what its windows need besides cells. */
 export interface RasterPart {
@@ -146,7 +154,7 @@ function windowBytes(
   const hiding = 3 * plan.words;
   const withoutData = way === 'encoded' ? ((1 + tiles) * plan.tile ** 2) / 32 : mayHide ? hiding : 0;
   const hidden = withoutData + (hasTakenCells(plan.window, taken) ? hiding : 0);
-  return 4 * (words + folded + hidden) + (job.binning.kind === 'unique' ? uniqueBytes(plan) : 0);
+  return 4 * (words + folded + hidden) + (wantsValues(job) ? uniqueBytes(plan) : 0);
 }
 
 interface LoadedWindow extends PartWindow {

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RasterSource } from '../../algorithms/geometry/raster.ts';
 import type { ZonalJob } from '../../algorithms/zonal/index.ts';
-import { perStatistic } from '../../algorithms/zonal/statistics.ts';
+import { perStatistic } from '../../algorithms/zonal/statistic-columns.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
 import { parseZonalArguments } from '../../cli/arguments.ts';
 import { exitCodeOf } from '../../cli/failure.ts';

@@ -1,10 +1,14 @@
+import { mkdirSync, rmdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { onQueue, someChores } from './chores.ts';
 import { began, describeFaults, until } from './faults.ts';
 import * as functions from './queue-functions.ts';
 
-describeFaults('a Redis server that keeps what it has on disk', { usual: 1 }, (fault) => {
+/** Lets clients say where the server writes its files. */
+const PROTECTED = ['--enable-protected-configs', 'yes'];
+
+describeFaults('a Redis server that keeps what it has on disk', { usual: 1, settings: PROTECTED }, (fault) => {
   fault('dies and starts again', async (place, random) => {
     const workers = [await place.worker({ lanes: 2 }), await place.worker({ lanes: 2 })];
     const queue = await place.queue();
@@ -27,6 +31,25 @@ describeFaults('a Redis server that keeps what it has on disk', { usual: 1 }, (f
     await client.config('SET', 'maxmemory', '1');
     await delay(random.between(500, 2500));
     await client.config('SET', 'maxmemory', '0');
+    await run;
+    await queue.close();
+  });
+
+  fault('cannot save what it has, for a while', async (place, random) => {
+    const { client } = place;
+    await place.worker({ lanes: 2 });
+    const queue = await place.queue();
+    const run = place.do(queue, someChores(random, 60));
+    const [, before] = (await client.config('GET', 'dir')) as string[];
+    const gone = place.scratch('gone');
+    mkdirSync(gone);
+    await client.config('SET', 'dir', gone, 'save', '3600 1');
+    rmdirSync(gone);
+    await client.bgsave();
+    await until(async () => (await client.info('persistence')).includes('rdb_last_bgsave_status:err'), 'saving failed');
+    await expect(client.set('any', '1')).rejects.toThrow('MISCONF');
+    await delay(random.between(500, 2500));
+    await client.config('SET', 'dir', before!, 'save', '');
     await run;
     await queue.close();
   });

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,8 @@ import { fc, test } from '../law-test.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'results-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
+/** Whether a process may have a disk of its own here. */
+const hasSmallDisks = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'none', folder]).status === 0;
 const run = await makeRunFolder(folder, 'run');
 const large = Uint8Array.from({ length: 65537 }, (_, i) => i % 251);
 
@@ -33,6 +36,19 @@ describe('parcels', () => {
     const [first, second] = await Promise.all([pack(large, own, 'r'), pack(large, own, 'r')]);
     expect(first).toEqual(second);
     expect(readdirSync(own)).toHaveLength(1);
+  });
+
+  test(`that find no room on their disk say so${hasSmallDisks ? '' : ' (not tested: no disks of its own here)'}`, () => {
+    if (!hasSmallDisks) return;
+    const program = `
+      import { pack } from './queues/results-folder.ts';
+      const error = await pack(new Uint8Array(300_000), process.argv[1], 'r').catch((thrown) => thrown);
+      console.log(error.code, error.cause.code, error.place.file.startsWith(process.argv[1]));`;
+    const own = mkdtempSync(join(folder, 'small-'));
+    const script = 'mount -t tmpfs -o size=128k none "$0" && "$@" "$0" && ls -A "$0"';
+    const node = [process.execPath, '--import', 'tsx', '--input-type=module', '-e', program];
+    const { stdout } = spawnSync('unshare', ['-rm', 'bash', '-c', script, own, ...node], { encoding: 'utf8' });
+    expect(stdout).toBe('graph/remote-disk ENOSPC true\n');
   });
 
   test('of truncated, changed and missing files are refused', async () => {

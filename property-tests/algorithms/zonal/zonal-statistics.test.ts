@@ -125,7 +125,7 @@ onEveryBackend((opened, { runs }) => {
       });
       const window = (await context.read(columns)) as FoldedWindow;
       context.dispose(columns);
-      const totals = createFoldTotals(2, { sample }, folds);
+      const totals = createFoldTotals(folds);
       totals.add(Uint32Array.of(0, 1), window, homes);
       const folded = totals.part();
       const power = sample === 'f32' ? 2 ** 149 : 1;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { perStatistic, STATISTIC_FIELDS } from '../../../algorithms/zonal/statistics.ts';
+import { perStatistic, STATISTIC_FIELDS } from '../../../algorithms/zonal/statistic-columns.ts';
 import type { WithStatistics } from '../../../algorithms/zonal/types.ts';
 
 interface ZoneDraft {

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { perStatistic } from '../../../algorithms/zonal/statistics.ts';
+import { perStatistic } from '../../../algorithms/zonal/statistic-columns.ts';
 import type { ZonalHistogram } from '../../../algorithms/zonal/types.ts';
 import { statisticsCsv, zonalCsv } from '../../../formats/zonal-csv.ts';
 import { fc, test } from '../../law-test.ts';

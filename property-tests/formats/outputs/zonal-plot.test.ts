@@ -2,7 +2,7 @@ import * as Plot from '@observablehq/plot';
 import { describe, expect } from 'vitest';
 import type { Polygons } from '../../../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../../../algorithms/geometry/raster.ts';
-import { perStatistic } from '../../../algorithms/zonal/statistics.ts';
+import { perStatistic } from '../../../algorithms/zonal/statistic-columns.ts';
 import type { WithStatistics, ZonalHistogram } from '../../../algorithms/zonal/types.ts';
 import { barsOf } from '../../../formats/zonal-plot/bars.ts';
 import { chooseColors } from '../../../formats/zonal-plot/colors.ts';
