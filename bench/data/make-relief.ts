@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { expandPatterns } from '../../formats/file-patterns.ts';
+import { programOptions } from '../shared/program-options.ts';
 import type { PartitionMade, PartitionSetup, PartitionTask } from './partition-worker.ts';
 import { readReliefs } from './relief-copies.ts';
 import { partitionsOf } from './table-1.ts';
@@ -22,16 +22,9 @@ import { partitionsOf } from './table-1.ts';
  * `--scale` makes fewer, larger cells of the same extents. `--geotiff` writes GeoTIFFs (DEFLATE, predictor 2, tiles of 256
  * × 256) in place of packed rasters, for comparisons. Prints the SHA-256 of each file, and of all hashes together.
  */
-const { values: options } = parseArgs({
-  options: {
-    relief: { type: 'string' },
-    out: { type: 'string' },
-    scale: { type: 'string', default: '1' },
-    seed: { type: 'string', default: '1' },
-    threads: { type: 'string', default: String(availableParallelism()) },
-    partitions: { type: 'string' },
-    geotiff: { type: 'boolean', default: false },
-  },
+const options = programOptions({
+  ...{ relief: undefined, out: undefined, scale: '1', seed: 1, threads: availableParallelism() },
+  ...{ partitions: undefined, geotiff: false },
 });
 if (options.relief === undefined || options.out === undefined) throw new Error('Give --relief FILES and --out FOLDER.');
 
@@ -42,7 +35,7 @@ const partitions = partitionsOf(Number(part) / Number(whole)).filter(({ name }) 
 const reliefs = await readReliefs(await expandPatterns([options.relief], '--relief'));
 await mkdir(options.out, { recursive: true });
 const nation = fileURLToPath(new URL('../../node_modules/us-atlas/nation-10m.json', import.meta.url));
-const setup: PartitionSetup = { reliefs, nation, seed: Number(options.seed) };
+const setup: PartitionSetup = { reliefs, nation, seed: options.seed };
 const ending = options.geotiff ? 'tif' : 'qbp';
 
 // The largest come first, so that threads end at nearly the same time.
@@ -56,7 +49,7 @@ const tasks = partitions
   )
   .sort((a, b) => b.partition.width * b.partition.height - a.partition.width * a.partition.height);
 const made: PartitionMade[] = [];
-const threads = Math.min(Number(options.threads), tasks.length);
+const threads = Math.min(options.threads, tasks.length);
 await Promise.all(Array.from({ length: threads }, work));
 
 made.sort((a, b) => (a.name < b.name ? -1 : 1));

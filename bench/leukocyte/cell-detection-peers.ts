@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { type DetectionOptions, detectPeaks, refineContours } from '../../algorithms/cell-tracking/index.ts';
 import { open } from '../../on-node.ts';
 import { type Context, input, type Table, u32 } from '../../primitives/index.ts';
 import { machine, median } from '../shared/compare-input.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { type FoundCells, matchVideo } from './cell-accuracy.ts';
 import { type CellVideoFrame, cellVideo } from './cell-video.ts';
 import { plainCells } from './plain-cells.ts';
@@ -25,16 +25,9 @@ import { plainCells } from './plain-cells.ts';
  * `--tune` tries a grid of settings for each peer and prints the settings with the highest F1 over all frames. Do not
  * use the same seeds for tuning and for measuring.
  */
-const { values: options } = parseArgs({
-  options: {
-    python: { type: 'string', default: '/usr/bin/python3' },
-    workers: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '5' },
-    seeds: { type: 'string', default: '1,2,3,4,5' },
-    amplitudes: { type: 'string', default: '10,15,30' },
-    cells: { type: 'string', default: '36' },
-    tune: { type: 'boolean', default: false },
-  },
+const options = programOptions({
+  ...{ python: '/usr/bin/python3', workers: 2, rounds: 5, seeds: [1, 2, 3, 4, 5] },
+  ...{ amplitudes: [10, 15, 30], cells: 36, tune: false },
 });
 const SIZE = { width: 640, height: 480 };
 const FEWER = [8, 10, 12];
@@ -43,9 +36,7 @@ const FEWER = [8, 10, 12];
  * amplitudes with which the peers' settings were tuned.
  */
 const TUNED: DetectionOptions = { radii: FEWER, sign: 'bright', threshold: 2.7 };
-const rounds = Number(options.rounds);
-const seeds = options.seeds.split(',').map(Number);
-const amplitudes = options.amplitudes.split(',').map(Number);
+const { rounds, seeds, amplitudes } = options;
 
 /** The results of one method in all frames, and its milliseconds for each frame. */
 interface Detection {
@@ -71,7 +62,7 @@ if (options.tune) await tune();
 else await compare();
 
 function firstFrame(seed: number, amplitude: number): CellVideoFrame {
-  const [first] = cellVideo({ ...SIZE, seed, amplitude, cells: Number(options.cells), frames: 1 });
+  const [first] = cellVideo({ ...SIZE, seed, amplitude, cells: options.cells, frames: 1 });
   return first!;
 }
 
@@ -105,7 +96,7 @@ function printRow(fields: readonly string[]): void {
 }
 
 async function* ownDetections(): AsyncGenerator<Detection> {
-  const workers = Number(options.workers);
+  const { workers } = options;
   await using context = await open({ backend: 'workers', workers });
   const grey = input(u32, SIZE.width * SIZE.height, { storage: 'u8' });
   const peaks = context.prepare({ grey }, ({ grey }) => detectPeaks({ ...SIZE, grey }));

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import {
   type DetectionOptions,
   detectCells,
@@ -11,6 +10,7 @@ import { packSlopes } from '../../algorithms/cell-tracking/slopes.ts';
 import { type Column, input, type Table, u32 } from '../../primitives/index.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 import { matchDetections } from './cell-accuracy.ts';
 import { cellVideo } from './cell-video.ts';
@@ -24,23 +24,13 @@ import { plainScores } from './plain-cells.ts';
  * node --import tsx bench/leukocyte/cell-detection.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--plain]
  */
-const { values: options } = parseArgs({
-  options: {
-    ...BACKEND_OPTIONS,
-    rounds: { type: 'string', default: '15' },
-    cells: { type: 'string', default: '36' },
-    amplitude: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-    plain: { type: 'boolean', default: false },
-  },
-});
-const rounds = Number(options.rounds);
+const options = programOptions({ ...BACKEND_OPTIONS, rounds: 15, cells: 36, amplitude: 10, seed: 1, plain: false });
+const { rounds, seed, cells, amplitude } = options;
 const DETECTION: DetectionOptions = { threshold: 1.8 };
 /** Milliseconds of warm-up before measuring. Only GPUs need it: an idle GPU first has to raise its clock frequency. */
 const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 400 : 0;
 
-const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
-const [drawn] = cellVideo({ ...drawing, frames: 1 });
+const [drawn] = cellVideo({ seed, cells, amplitude, frames: 1 });
 const { frame: host, truth } = drawn!;
 const { width, height } = host;
 

@@ -1,10 +1,9 @@
-import { parseArgs } from 'node:util';
 import { type TrackingOptions, trackFrame } from '../../algorithms/cell-tracking/index.ts';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { type PeerCell, type PeerWindow, runLeukocyte } from '../peers/leukocyte.ts';
 import { machine } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
@@ -16,19 +15,13 @@ import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf
  *
  * FOLDER is Rodinia's folder openmp/leukocyte, in which you must have run `make`.
  */
-const { values: options } = parseArgs({
-  options: {
-    rodinia: { type: 'string' },
-    backend: { type: 'string', default: 'workers' },
-    seeds: { type: 'string', default: '5' },
-  },
-});
+const options = programOptions({ rodinia: undefined, backend: 'workers', seeds: 5 });
 if (options.rodinia === undefined) throw new Error('Name the folder openmp/leukocyte of Rodinia with --rodinia.');
 
 /** Maximum allowed differences; if one is exceeded, the process ends with an error. */
 const BARS = { field: 1e-4, rounds: 0.02, snake: 0.01 };
 
-await using context = await open({ backend: options.backend } as OpenOptions);
+await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}; snakeStep 0.2\n`);
 console.log('Snakes are compared twice: with our fields in both programs, and with each program’s own fields.\n');
 console.log(
@@ -36,7 +29,7 @@ console.log(
 );
 console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 const worst = { field: 0, rounds: 0, snake: 0 };
-for (let seed = 1; seed <= Number(options.seeds); seed++) await compare(seed, options.rodinia);
+for (let seed = 1; seed <= options.seeds; seed++) await compare(seed, options.rodinia);
 const isWithin = worst.field <= BARS.field && worst.rounds <= BARS.rounds && worst.snake <= BARS.snake;
 console.log(`\n${isWithin ? 'Within' : 'BEYOND'} ${JSON.stringify(BARS)}`);
 if (!isWithin) process.exitCode = 1;

@@ -1,13 +1,12 @@
-import { parseArgs } from 'node:util';
 import { flowOfWindows } from '../../algorithms/cell-tracking/flow.ts';
 import { type CellsInFrame, trackFrame, WINDOW_WORDS } from '../../algorithms/cell-tracking/index.ts';
 import { evolveSnakes } from '../../algorithms/cell-tracking/snake.ts';
 import { cutWindows, windowShape } from '../../algorithms/cell-tracking/windows.ts';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import { type Column, constant, f32, input, type Table, u32 } from '../../primitives/index.ts';
 import { runLeukocyte } from '../peers/leukocyte.ts';
 import { machine } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 import { columnsOfCells, givenCells, windowsOf } from './tracked-cells.ts';
 
@@ -20,33 +19,20 @@ import { columnsOfCells, givenCells, windowsOf } from './tracked-cells.ts';
  * node --import tsx bench/leukocyte/cell-tracking-step.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--rodinia FOLDER] [--threads 2]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string' },
-    rounds: { type: 'string', default: '15' },
-    cells: { type: 'string', default: '36' },
-    amplitude: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-    rodinia: { type: 'string' },
-    threads: { type: 'string', default: '2' },
-  },
+const options = programOptions({
+  ...{ backend: 'workers', adapter: undefined, workers: undefined, rounds: 15, cells: 36 },
+  ...{ amplitude: 10, seed: 1, rodinia: undefined, threads: 2 },
 });
-const rounds = Number(options.rounds);
+const { rounds } = options;
 const RADIUS = 10;
 const ALONG = { x: 1, y: 0 };
 
-const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
-const given = givenCells(drawing);
+const given = givenCells(options);
 const { width, height } = given.frame;
 const cells = given.x.length;
 
 const workers = options.workers === undefined && options.backend === 'workers' ? '2' : options.workers;
-await using context = await open({
-  ...{ backend: options.backend, adapter: options.adapter },
-  ...(workers === undefined ? {} : { workers: Number(workers) }),
-} as OpenOptions);
+await using context = await openNamed({ ...options, workers });
 console.log(`${machine()}; ${context.backend.name}, ${cells} cells, medians of ${rounds}\n`);
 
 const before = context.materialize(columnsOfCells(context, given));
@@ -143,7 +129,7 @@ async function timeOf(run: () => Promise<void>): Promise<number> {
 }
 
 function peer(folder: string): { whole: number; fields: number; snakes: number } {
-  return runLeukocyte(folder, windowsOf(given, found.windows), { threads: Number(options.threads), rounds: 3 }).ms;
+  return runLeukocyte(folder, windowsOf(given, found.windows), { threads: options.threads, rounds: 3 }).ms;
 }
 
 function noPeer(): { whole: number; fields: number; snakes: number } {

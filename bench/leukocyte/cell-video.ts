@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
+import { programOptions } from '../shared/program-options.ts';
 import { writeAvi } from './avi-writer.ts';
 import { cellMotion, type MovingCell } from './cell-motion.ts';
 import { type Random, randomOf } from './random.ts';
@@ -220,42 +220,16 @@ function withNoise(still: Float64Array, light: Float64Array, noise: number, rand
  *   [--frames 100] [--width 640] [--height 480] [--frame-rate 30] [--direction 1,0] [--halos 0.4] [--occlusion] [--entries]
  */
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      out: { type: 'string' },
-      truth: { type: 'string' },
-      seed: { type: 'string', default: '1' },
-      cells: { type: 'string', default: '36' },
-      amplitude: { type: 'string', default: '10' },
-      frames: { type: 'string', default: '100' },
-      width: { type: 'string', default: '640' },
-      height: { type: 'string', default: '480' },
-      'frame-rate': { type: 'string', default: '30' },
-      direction: { type: 'string', default: '1,0' },
-      halos: { type: 'string', default: '0' },
-      occlusion: { type: 'boolean', default: false },
-      entries: { type: 'boolean', default: false },
-    },
+  const { out, truth, ...drawing } = programOptions({
+    ...{ out: undefined, truth: undefined, 'frame-rate': 30 },
+    ...{ seed: 1, cells: 36, amplitude: 10, frames: 100, width: 640, height: 480 },
+    ...{ direction: [1, 0], halos: 0, occlusion: false, entries: false },
   });
-  if (values.out === undefined) throw new Error('Name the file to write with --out.');
-  const [x, y] = values.direction.split(',').map(Number);
-  const { occlusion, entries } = values;
-  const numbers = {
-    seed: Number(values.seed),
-    cells: Number(values.cells),
-    amplitude: Number(values.amplitude),
-    frames: Number(values.frames),
-    width: Number(values.width),
-    height: Number(values.height),
-    halos: Number(values.halos),
-  };
-  const video = cellVideo({ ...numbers, direction: [x ?? 0, y ?? 0], occlusion, entries });
-  const { width, height } = numbers;
-  await writeAvi(
-    values.out,
-    { width, height, frameRate: Number(values['frame-rate']) },
-    withTruth(video, values.truth),
-  );
+  if (out === undefined) throw new Error('Name the file to write with --out.');
+  const [x = 0, y = 0] = drawing.direction;
+  const video = cellVideo({ ...drawing, direction: [x, y] });
+  const { width, height, 'frame-rate': frameRate } = drawing;
+  await writeAvi(out, { width, height, frameRate }, withTruth(video, truth));
 }
 
 /**

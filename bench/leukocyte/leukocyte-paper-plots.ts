@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { tableLines } from '../shared/markdown-table.ts';
 import { drawPanels, type Panel } from '../shared/panels.ts';
+import { programWords } from '../shared/program-options.ts';
 import type { MeasuredLadder } from './leukocyte-ladder.ts';
 
 /**
@@ -11,10 +11,7 @@ import type { MeasuredLadder } from './leukocyte-ladder.ts';
  *
  * node --import tsx bench/leukocyte/leukocyte-paper-plots.ts [--docs docs] FILE…
  */
-const { values: options, positionals: files } = parseArgs({
-  options: { docs: { type: 'string', default: 'docs' } },
-  allowPositionals: true,
-});
+const { options, positionals: files } = programWords({ docs: 'docs' });
 if (files.length === 0) throw new Error('Name one or more files that bench/leukocyte/leukocyte-paper.ts wrote.');
 
 interface Measured {

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { cellVideo } from './cell-video.ts';
 import { detectionLadder } from './leukocyte-detection.ts';
 import { fieldsLadder } from './leukocyte-fields.ts';
@@ -18,19 +18,13 @@ import { givenCells } from './tracked-cells.ts';
  * node --import tsx bench/leukocyte/leukocyte-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
  *   [--rounds 15] [--cells 36] [--amplitude 10] [--seed 1] [--only detection,fields] [--label 'machine'] [--out FILE]
  */
-const { values: options } = parseArgs({
-  options: {
-    ...BACKEND_OPTIONS,
-    rounds: { type: 'string', default: '15' },
-    cells: { type: 'string', default: '36' },
-    amplitude: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-    only: { type: 'string', default: 'detection,fields' },
-    label: { type: 'string' },
-    out: { type: 'string' },
-  },
+const options = programOptions({
+  ...BACKEND_OPTIONS,
+  ...{ rounds: 15, cells: 36, amplitude: 10, seed: 1 },
+  ...{ only: 'detection,fields', label: undefined, out: undefined },
 });
-const drawing = { seed: Number(options.seed), cells: Number(options.cells), amplitude: Number(options.amplitude) };
+const { seed, cells, amplitude } = options;
+const drawing = { seed, cells, amplitude };
 await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, ${drawing.cells} cells, medians of up to ${options.rounds}`);
 
@@ -40,7 +34,7 @@ for (const name of options.only.split(',')) {
     name === 'detection'
       ? detectionLadder(context, [...cellVideo({ ...drawing, frames: 1 })][0]!.frame)
       : await fieldsLadder(context, givenCells(drawing));
-  ladders[name] = await measureLadder(context, ladder, Number(options.rounds));
+  ladders[name] = await measureLadder(context, ladder, options.rounds);
   print(name, ladders[name]);
 }
 if (options.out !== undefined) {

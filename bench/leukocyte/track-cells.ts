@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import {
   type DetectionOptions,
   stillBackground,
@@ -8,6 +7,7 @@ import {
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 import { matchVideo, trackAccuracy } from './cell-accuracy.ts';
 import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-video.ts';
@@ -20,17 +20,11 @@ import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-vi
  * node --import tsx bench/leukocyte/track-cells.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--workers 2]
  *   [--frames 60] [--speed-frames 100] [--seeds 1,2,3,4,5] [--only speed|accuracy]
  */
-const { values: options } = parseArgs({
-  options: {
-    ...BACKEND_OPTIONS,
-    frames: { type: 'string', default: '60' },
-    'speed-frames': { type: 'string', default: '100' },
-    seeds: { type: 'string', default: '1,2,3,4,5' },
-    only: { type: 'string' },
-  },
+const options = programOptions({
+  ...BACKEND_OPTIONS,
+  ...{ frames: 60, 'speed-frames': 100, seeds: [1, 2, 3, 4, 5], only: undefined },
 });
-const frames = Number(options.frames);
-const seeds = options.seeds.split(',').map(Number);
+const { frames, seeds } = options;
 const SIZE = { width: 640, height: 480 };
 /** Number of untimed frames; after these, all kernels are compiled and a GPU has raised its clock frequency. */
 const WARM_UP = 20;
@@ -52,7 +46,7 @@ async function reportSpeed(): Promise<void> {
   );
   console.log('| --- | --- | --- | --- | --- |');
   for (const cells of [36, 84]) {
-    const video = [...cellVideo({ seed: 1, cells, amplitude: 10, frames: Number(options['speed-frames']) })];
+    const video = [...cellVideo({ seed: 1, cells, amplitude: 10, frames: options['speed-frames'] })];
     const times: number[] = [];
     let [launches, allocations] = [Number.NaN, Number.NaN];
     for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {

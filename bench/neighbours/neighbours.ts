@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import Flatbush from 'flatbush';
 import KDBush from 'kdbush';
 import { buildPointTree, nearest, nearestInTree, withinRadius } from '../../algorithms/neighbours/index.ts';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import { machine } from '../shared/compare-input.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Times searches for nearest neighbours.
@@ -27,22 +27,12 @@ import { machine } from '../shared/compare-input.ts';
  *   [--points 100000] [--queries 1000] [--dimensions 128] [--k 10] [--plane 1000000]
  *   [--only brute,python,tree,clouds,peers] [--python /usr/bin/python3]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '5' },
-    points: { type: 'string', default: '100000' },
-    queries: { type: 'string', default: '1000' },
-    dimensions: { type: 'string', default: '128' },
-    k: { type: 'string', default: '10' },
-    plane: { type: 'string', default: '1000000' },
-    only: { type: 'string', default: 'brute,python,tree,clouds,peers' },
-    python: { type: 'string', default: '/usr/bin/python3' },
-  },
+const options = programOptions({
+  ...BACKEND_OPTIONS,
+  ...{ rounds: 5, points: 100000, queries: 1000, dimensions: 128, k: 10, plane: 1000000 },
+  ...{ only: 'brute,python,tree,clouds,peers', python: '/usr/bin/python3' },
 });
-const [k, rounds, plane] = [options.k, options.rounds, options.plane].map(Number) as [number, number, number];
+const { k, rounds, plane } = options;
 const parts = options.only.split(',');
 /** JavaScript peers answer only one in `PART` queries; their time is multiplied by `PART`. */
 const PART = 20;
@@ -82,11 +72,7 @@ async function timeOf(run: () => unknown): Promise<Time> {
   return { wall: median(times.map(({ wall }) => wall)), processor: median(times.map(({ processor }) => processor)) };
 }
 
-await using context = await open({
-  backend: options.backend,
-  adapter: options.adapter,
-  workers: Number(options.workers),
-} as OpenOptions);
+await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, medians of ${rounds}\n`);
 const row = (...cells: readonly (string | number)[]): void => console.log(`| ${cells.join(' | ')} |`);
 const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
@@ -99,11 +85,7 @@ async function searched(search: () => object | Promise<object>): Promise<void> {
 }
 
 if (parts.includes('brute') || parts.includes('python')) {
-  const [n, m, dimensions] = [options.points, options.queries, options.dimensions].map(Number) as [
-    number,
-    number,
-    number,
-  ];
+  const { points: n, queries: m, dimensions } = options;
   const host = { points: numbers(n * dimensions, 1), queries: numbers(m * dimensions, 2) };
   const points = { elements: context.column(host.points), dimensions };
   const queries = { elements: context.column(host.queries), dimensions };

@@ -1,9 +1,8 @@
-import { parseArgs } from 'node:util';
 import { play, STEPS } from '../../examples/web/frame.ts';
 import type { Controls } from '../../examples/web/scene.ts';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import { machine } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
@@ -16,17 +15,12 @@ import { spread } from '../shared/webgpu-memcpy.ts';
  * node --import tsx bench/page/web-frame.ts [--backend webgpu,workers,reference] [--adapter hardware|software] [--rounds 300]
  *   [--warm-up 100] [--threshold 1.25]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'webgpu,workers,reference' },
-    adapter: { type: 'string' },
-    rounds: { type: 'string', default: '300' },
-    'warm-up': { type: 'string', default: '100' },
-    threshold: { type: 'string', default: '1.25' },
-  },
+const options = programOptions({
+  ...{ backend: 'webgpu,workers,reference', adapter: undefined },
+  ...{ rounds: 300, 'warm-up': 100, threshold: 1.25 },
 });
-const controls: Controls = { threshold: Number(options.threshold), background: 'dark' };
-const [rounds, warmUp] = [Number(options.rounds), Number(options['warm-up'])];
+const controls: Controls = { threshold: options.threshold, background: 'dark' };
+const { rounds, 'warm-up': warmUp } = options;
 const titles = [
   'backend',
   'until the checksum',
@@ -45,7 +39,7 @@ for (const backend of options.backend.split(',')) await measure(backend);
 
 async function measure(backend: string): Promise<void> {
   const adapter = backend === 'webgpu' ? options.adapter : undefined;
-  await using context = await open({ backend, adapter } as OpenOptions);
+  await using context = await openNamed({ backend, adapter });
   const player = play(context);
   for (let i = 0; i < warmUp; i++) await player.next(controls).pixels;
   const { counters } = context.backend;

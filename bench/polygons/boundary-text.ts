@@ -1,10 +1,10 @@
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { parseBoundaryText } from '../../algorithms/boundary-text/index.ts';
 import { parseBoundariesOn } from '../../formats/result-sets/boundaries-on-device.ts';
 import { parseBoundaries } from '../../formats/result-sets/boundaries-text.ts';
 import type { PolygonTile } from '../../formats/result-sets/result-set.ts';
-import { open } from '../../on-node.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
@@ -19,31 +19,18 @@ import { polygonPairs } from './polygon-pairs.ts';
  * node --import tsx bench/polygons/boundary-text.ts [--backends workers,webgpu] [--adapter hardware] [--workers 2]
  *   [--polygons 40000] [--decimals 0] [--part BYTES] [--rounds 7]
  */
-const { values: options } = parseArgs({
-  options: {
-    backends: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
-    polygons: { type: 'string', default: '40000' },
-    decimals: { type: 'string', default: '0' },
-    part: { type: 'string' },
-    rounds: { type: 'string', default: '7' },
-  },
+const options = programOptions({
+  ...{ backends: 'workers', adapter: undefined, workers: 2, polygons: 40000, decimals: 0 },
+  ...{ part: undefined, rounds: 7 },
 });
 
-const text = writeText(Number(options.polygons), Number(options.decimals));
+const text = writeText(options.polygons, options.decimals);
 const parts = options.part === undefined ? {} : { partBytes: Number(options.part) };
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
 console.log(`text     ${(text.length / 1e6).toFixed(1)} MB, 1 line in ${options.decimals} with decimals (0: none)`);
 
 const contexts = await Promise.all(
-  options.backends.split(',').map(async (backend) => {
-    const { adapter, workers } = options;
-    return {
-      backend,
-      context: await open({ backend, adapter, workers: Number(workers) } as Parameters<typeof open>[0]),
-    };
-  }),
+  options.backends.split(',').map(async (backend) => ({ backend, context: await openNamed({ ...options, backend }) })),
 );
 
 /**
@@ -84,7 +71,7 @@ const contestants: Contestant[] = [
 
 const wall = new Map<string, number[]>(contestants.map(([name]) => [name, []]));
 const processor = new Map<string, number[]>(contestants.map(([name]) => [name, []]));
-for (let round = -2; round < Number(options.rounds); round++) {
+for (let round = -2; round < options.rounds; round++) {
   let expected: PolygonTile | undefined;
   for (const [name, run] of contestants) {
     const used = process.cpuUsage();

@@ -1,13 +1,12 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
 import { openResultSet } from '../../formats/result-sets/open-result-set.ts';
 import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import { machine, median } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
@@ -27,20 +26,11 @@ import { polygonPairs } from './polygon-pairs.ts';
  * node --expose-gc --import tsx bench/polygons/compare-memory.ts [--tiles 10000] [--pairs 200] [--runs 3] [--backend workers]
  *   [--adapter hardware] [--workers 2] [--context kept|reopened] [--first FOLDER --second FOLDER]
  */
-const { values: options } = parseArgs({
-  options: {
-    tiles: { type: 'string', default: '10000' },
-    pairs: { type: 'string', default: '200' },
-    runs: { type: 'string', default: '3' },
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: String(availableParallelism()) },
-    context: { type: 'string', default: 'kept' },
-    first: { type: 'string' },
-    second: { type: 'string' },
-  },
+const options = programOptions({
+  ...{ tiles: 10000, pairs: 200, runs: 3, backend: 'workers', adapter: undefined },
+  ...{ workers: availableParallelism(), context: 'kept', first: undefined, second: undefined },
 });
-const workers = Number(options.workers);
+const { workers } = options;
 const SAMPLE_MS = 20;
 const TEXTS = 64;
 
@@ -56,11 +46,11 @@ try {
 async function writeTiles(): Promise<{ first: string; second: string }> {
   const folders = { first: join(folder, 'first'), second: join(folder, 'second') };
   await Promise.all(Object.values(folders).map((each) => mkdir(each)));
-  const texts = [...polygonPairs({ pairs: TEXTS * Number(options.pairs), tiles: TEXTS })].map(({ first, second }) => ({
+  const texts = [...polygonPairs({ pairs: TEXTS * options.pairs, tiles: TEXTS })].map(({ first, second }) => ({
     first: boundariesText(first),
     second: boundariesText(second),
   }));
-  for (let tile = 0; tile < Number(options.tiles); tile++) {
+  for (let tile = 0; tile < options.tiles; tile++) {
     const text = texts[tile % texts.length]!;
     for (const side of ['first', 'second'] as const) await writeFile(join(folders[side], `${tile}.txt`), text[side]);
   }
@@ -68,15 +58,11 @@ async function writeTiles(): Promise<{ first: string; second: string }> {
 }
 
 async function runAll(first: string, second: string): Promise<void> {
-  const opened = (): Promise<Awaited<ReturnType<typeof open>>> => {
-    const { backend, adapter } = options;
-    return open({ backend, adapter, workers } as OpenOptions);
-  };
-  let context = await opened();
-  for (let run = 1; run <= Number(options.runs); run++) {
+  let context = await openNamed(options);
+  for (let run = 1; run <= options.runs; run++) {
     if (options.context === 'reopened' && run > 1) {
       await context.close();
-      context = await opened();
+      context = await openNamed(options);
     }
     const [p, q] = await Promise.all([openResultSet(first), openResultSet(second)]);
     const parser = openTileParser({ workers, pixelSize: 1 });

@@ -1,7 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { aggregate } from '../../algorithms/cross-compare/aggregate.ts';
 import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../../algorithms/cross-compare/cross-comparison.ts';
@@ -14,6 +13,7 @@ import { open } from '../../on-node.ts';
 import { Context } from '../../primitives/context/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { machine, median, openSetPair, requireSameAnswer, spread, timed } from '../shared/compare-input.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { writePolygonFiles } from './polygon-files.ts';
 
 /**
@@ -37,29 +37,19 @@ import { writePolygonFiles } from './polygon-files.ts';
  *   [--batch 32768] [--parse-on-gpu on|off]
  */
 const cores = availableParallelism();
-const { values: options } = parseArgs({
-  options: {
-    adapter: { type: 'string', default: 'software' },
-    pairs: { type: 'string', default: '154902' },
-    tiles: { type: 'string', default: '100' },
-    repeat: { type: 'string', default: '4' },
-    cases: { type: 'string', default: 'a,b,c' },
-    rounds: { type: 'string', default: '5' },
-    /**
-     * Threads of the aggregator on the CPU; the options `threads`, `few` and `balanced` are the parser's threads in
-     * (a), (b) and (c).
-     */
-    workers: { type: 'string', default: String(Math.max(1, cores >> 1)) },
-    threads: { type: 'string', default: String(Math.max(1, cores - 2)) },
-    few: { type: 'string', default: '1' },
-    balanced: { type: 'string', default: '2' },
-    /** Rate of the GPU in case (a), as a fraction of the CPU's rate. */
-    share: { type: 'string', default: '0.5' },
-    batch: { type: 'string', default: String(2 ** 15) },
-    'parse-on-gpu': { type: 'string', default: 'on' },
-  },
+const options = programOptions({
+  ...{ adapter: 'software', pairs: 154902, tiles: 100, repeat: 4, cases: 'a,b,c', rounds: 5 },
+  /**
+   * Threads of the aggregator on the CPU; the options `threads`, `few` and `balanced` are the parser's threads in (a), (b)
+   * and (c).
+   */
+  workers: Math.max(1, cores >> 1),
+  ...{ threads: Math.max(1, cores - 2), few: 1, balanced: 2 },
+  /** Rate of the GPU in case (a), as a fraction of the CPU's rate. */
+  share: 0.5,
+  ...{ batch: 2 ** 15, 'parse-on-gpu': 'on' },
 });
-const batchPairs = Number(options.batch);
+const batchPairs = options.batch;
 const matching = { minIou: 0.5, method: 'optimal' } as const;
 
 const folder = await mkdtemp(join(tmpdir(), 'quadrille-migration-'));
@@ -79,12 +69,12 @@ interface Case {
 
 async function main(): Promise<void> {
   console.log(`machine   ${machine()}`);
-  await writePolygonFiles(folder, { pairs: Number(options.pairs), tiles: Number(options.tiles) });
+  await writePolygonFiles(folder, { pairs: options.pairs, tiles: options.tiles });
   const { bytes, ...once } = await openSetPair(join(folder, 'first'), join(folder, 'second'));
   const sets = { p: repeated(once.p), q: repeated(once.q) };
   await using gpu = closing(await openGpu());
-  await using cpu = closing(await open({ backend: 'workers', workers: Number(options.workers) }));
-  const text = `${((bytes * Number(options.repeat)) / 1e6).toFixed(0)} MB, ${sets.p.tiles.length} tiles a side`;
+  await using cpu = closing(await open({ backend: 'workers', workers: options.workers }));
+  const text = `${((bytes * options.repeat) / 1e6).toFixed(0)} MB, ${sets.p.tiles.length} tiles a side`;
   console.log(`input     ${text}, batches of ${batchPairs} pairs, ${options.workers} workers on the CPU`);
 
   const tasks = await tasksOf(once);
@@ -93,21 +83,17 @@ async function main(): Promise<void> {
   const onGpu = await rateOfAggregate(gpu.context, tasks);
   console.log(`aggregate ${rate(onCpu)} on the CPU, ${rate(onGpu)} on the GPU, alone`);
   const parsed = new Map<number, number>();
-  for (const threads of new Set([options.threads, options.few, options.balanced].map(Number))) {
-    parsed.set(threads, pairs / (await secondsOfParse(once, threads)));
-    console.log(`parse     ${rate(parsed.get(threads)!)} on ${threads} threads, alone`);
+  const { threads, few, balanced } = options;
+  for (const count of new Set([threads, few, balanced])) {
+    parsed.set(count, pairs / (await secondsOfParse(once, count)));
+    console.log(`parse     ${rate(parsed.get(count)!)} on ${count} threads, alone`);
   }
   const seconds = await secondsOfDeviceParse(once, gpu.context);
   console.log(
     `parse     ${rate(pairs / seconds.later)} on the GPU, alone; first tiles after ${seconds.first.toFixed(2)} s`,
   );
 
-  const [threads, few, balanced] = [options.threads, options.few, options.balanced].map(Number) as [
-    number,
-    number,
-    number,
-  ];
-  if (parsed.get(threads)! < 1.5 * onCpu * Number(options.share)) {
+  if (parsed.get(threads)! < 1.5 * onCpu * options.share) {
     console.log('(a)       is bound by the parser here: give it more --threads, or the GPU a smaller --share');
   }
   if (parsed.get(few)! > 0.8 * onGpu) console.log('(b)       is not bound by the parser here');
@@ -117,7 +103,7 @@ async function main(): Promise<void> {
       name: '(a)',
       says: `GPU at ${options.share} of the rate of the CPU`,
       threads,
-      limit: onCpu * Number(options.share),
+      limit: onCpu * options.share,
     },
     b: { name: '(b)', says: 'GPU waits for the parser', threads: few },
     c: { name: '(c)', says: 'GPU at the rate of the parser', threads: balanced, limit: parsed.get(balanced)! },
@@ -153,7 +139,7 @@ interface Sets {
 }
 
 function repeated(set: ResultSet): ResultSet {
-  const rounds = Array.from({ length: Number(options.repeat) }, (_, i) => i);
+  const rounds = Array.from({ length: options.repeat }, (_, i) => i);
   return { ...set, tiles: rounds.flatMap((i) => set.tiles.map((tile) => ({ ...tile, name: `${i}/${tile.name}` }))) };
 }
 
@@ -269,7 +255,7 @@ async function measureCase(
   const ratios: number[] = [];
   const [off, on]: [Run[], Run[]] = [[], []];
   let expected: CrossComparison | undefined;
-  for (let round = -1; round < Number(options.rounds); round++) {
+  for (let round = -1; round < options.rounds; round++) {
     const pair = [await run(sets, place, gpu, undefined, threads), await run(sets, place, gpu, cpu, threads)] as const;
     expected ??= pair[0].comparison;
     for (const each of pair) requireSameAnswer(each.comparison, expected, name);

@@ -12,7 +12,7 @@ export interface ClusterOptions {
   /** The folder of PostgreSQL's programs initdb, pg_ctl and psql. */
   readonly bin: string;
   /** Maximum number of parallel workers per query. */
-  readonly workers: string;
+  readonly workers: number;
   /** The user that runs the server if this process runs as root, because PostgreSQL refuses to run as root. */
   readonly user: string;
 }
@@ -68,7 +68,7 @@ export async function startCluster({ bin, workers, user }: ClusterOptions): Prom
   const data = join(folder, 'data');
   const tool = (name: string, ...args: string[]) => run(join(bin, name), args, { ...owner, cwd: folder });
   await tool('initdb', '-D', data, '-A', 'trust', '-U', 'bench', '--no-sync');
-  const parameters = [`-k ${folder}`, ...settings(Number(workers))].join(' ');
+  const parameters = [`-k ${folder}`, ...settings(workers)].join(' ');
   await tool('pg_ctl', '-D', data, '-l', join(folder, 'log'), '-w', '-o', parameters, 'start');
   const psql = ['-h', folder, '-U', 'bench', '-d', 'postgres', '-qAtX', '-v', 'ON_ERROR_STOP=1'];
   const sql = async (statements: string): Promise<string> => {

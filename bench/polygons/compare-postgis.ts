@@ -1,6 +1,6 @@
 import { cpus, loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { startCluster } from './compare-postgis-cluster.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
@@ -23,15 +23,9 @@ import { scanlineAreas } from './polygon-scanline.ts';
  * node --import tsx bench/polygons/compare-postgis.ts [--pairs 61961] [--rounds 3] [--workers 2] [--valid make|keep]
  * [--user postgres] [--bin /usr/lib/postgresql/15/bin]
  */
-const { values: options } = parseArgs({
-  options: {
-    pairs: { type: 'string', default: '61961' },
-    rounds: { type: 'string', default: '3' },
-    workers: { type: 'string', default: String(cpus().length) },
-    valid: { type: 'string', default: 'make' },
-    user: { type: 'string', default: 'postgres' },
-    bin: { type: 'string', default: '/usr/lib/postgresql/15/bin' },
-  },
+const options = programOptions({
+  ...{ pairs: 61961, rounds: 3, workers: cpus().length, valid: 'make', user: 'postgres' },
+  bin: '/usr/lib/postgresql/15/bin',
 });
 
 const TABLES = ['a', 'b'];
@@ -44,7 +38,7 @@ const QUERY = `
   SELECT avg(1 / ((ST_Area(a.geom) + ST_Area(b.geom)) / nullif(ST_Area(ST_Intersection(a.geom, b.geom)), 0) - 1)), count(*)
   FROM a, b WHERE a.geom && b.geom`;
 
-const workload = { pairs: Number(options.pairs) };
+const workload = { pairs: options.pairs };
 await using cluster = await startCluster(options);
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, load ${loadavg()[0]!.toFixed(1)}`);
 console.log(`server   ${await cluster.sql('SELECT version(); SELECT postgis_full_version()')}`);
@@ -58,7 +52,7 @@ await timed('index', () => onBoth((table) => `CREATE INDEX ON ${table} USING gis
 await timed('analyze', () => onBoth((table) => `VACUUM ANALYZE ${table}`));
 console.log(await cluster.sql(`EXPLAIN (COSTS OFF) ${QUERY}`));
 console.log(`expected ${expectedAnswer()}`);
-for (let round = 0; round < Number(options.rounds); round++)
+for (let round = 0; round < options.rounds; round++)
   console.log(`found    ${await timed('query', () => cluster.sql(QUERY))}`);
 
 async function* lines(side: 'first' | 'second'): AsyncGenerator<Uint8Array> {

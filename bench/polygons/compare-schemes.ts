@@ -1,11 +1,10 @@
-import { parseArgs } from 'node:util';
 import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../../algorithms/cross-compare/cross-comparison.ts';
 import type { CompareScheme } from '../../algorithms/cross-compare/job.ts';
 import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import { machine, median, openSetPair, requireSameAnswer, spread, type Took, timed } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Table 1 of Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU
@@ -28,16 +27,9 @@ import { machine, median, openSetPair, requireSameAnswer, spread, type Took, tim
  * node --import tsx bench/polygons/compare-schemes.ts --first FOLDER/first --second FOLDER/second [--backend workers]
  *   [--adapter hardware] [--workers 2] [--rounds 5] [--postgis SECONDS]
  */
-const { values: options } = parseArgs({
-  options: {
-    first: { type: 'string' },
-    second: { type: 'string' },
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string' },
-    rounds: { type: 'string', default: '5' },
-    postgis: { type: 'string' },
-  },
+const options = programOptions({
+  ...{ first: undefined, second: undefined, backend: 'workers', adapter: undefined },
+  ...{ workers: undefined, rounds: 5, postgis: undefined },
 });
 if (options.first === undefined || options.second === undefined) {
   throw new Error('Name the two folders to compare: --first FOLDER --second FOLDER');
@@ -51,8 +43,7 @@ const SCHEMES: readonly (readonly [name: string, scheme: CompareScheme])[] = [
 
 const workers = options.workers === undefined ? undefined : Number(options.workers);
 const { p, q, bytes } = await openSetPair(options.first, options.second);
-const { backend, adapter } = options;
-await using context = await open({ backend, adapter, workers } as OpenOptions);
+await using context = await openNamed(options);
 console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}`);
 
@@ -66,7 +57,7 @@ function run(scheme: CompareScheme): Promise<CrossComparison> {
 
 const times = new Map<CompareScheme, Took[]>(SCHEMES.map(([, scheme]) => [scheme, []]));
 let expected: CrossComparison | undefined;
-for (let round = -1; round < Number(options.rounds); round++) {
+for (let round = -1; round < options.rounds; round++) {
   for (const [name, scheme] of SCHEMES) {
     const { result, ...took } = await timed(() => run(scheme));
     expected ??= result;

@@ -2,9 +2,10 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
 import { machine, median } from '../shared/compare-input.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Times `compare --regions labels` on label images in which every label consists of `--parts` discs at arbitrary
@@ -14,22 +15,16 @@ import { machine, median } from '../shared/compare-input.ts';
  * node --import tsx bench/polygons/label-images.ts [--labels 1500] [--parts 1,4,9] [--size 4000] [--radius 12] [--rounds 3]
  *   [--python python3]
  */
-const { values: options } = parseArgs({
-  options: {
-    labels: { type: 'string', default: '1500' },
-    parts: { type: 'string', default: '1,4,9' },
-    size: { type: 'string', default: '4000' },
-    radius: { type: 'string', default: '12' },
-    rounds: { type: 'string', default: '3' },
-    python: { type: 'string', default: 'python3' },
-  },
+const options = programOptions({
+  ...{ labels: 1500, parts: [1, 4, 9], size: 4000, radius: 12 },
+  ...{ rounds: 3, python: 'python3' },
 });
 const run = promisify(execFile);
-const size = Number(options.size);
+const { size } = options;
 const folder = await mkdtemp(join(tmpdir(), 'quadrille-labels-'));
 try {
   console.log(`machine  ${machine()}`);
-  for (const parts of options.parts.split(',').map(Number)) await measure(parts);
+  for (const parts of options.parts) await measure(parts);
 } finally {
   await rm(folder, { recursive: true });
 }
@@ -40,7 +35,7 @@ async function measure(parts: number): Promise<void> {
   for (const [i, file] of files.entries()) await writeFile(file, png16(drawDiscs(centres, 2 * i)));
   const seconds: number[] = [];
   let printed = '';
-  for (let round = 0; round < Number(options.rounds); round++) {
+  for (let round = 0; round < options.rounds; round++) {
     const started = performance.now();
     const words = ['cli/quadrille.mjs', 'compare', ...files, '--regions', 'labels', '--quiet'];
     printed = (await run(process.execPath, words)).stdout.trim();
@@ -65,14 +60,14 @@ function randomCentres(parts: number): Disc[] {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     return Math.floor((state / 2 ** 32) * max);
   };
-  return Array.from({ length: Number(options.labels) * parts }, (_, disc) => {
+  return Array.from({ length: options.labels * parts }, (_, disc) => {
     return { label: 1 + Math.floor(disc / parts), x: next(size), y: next(size) };
   });
 }
 
 function drawDiscs(discs: readonly Disc[], shift: number): Uint16Array {
   const labels = new Uint16Array(size * size);
-  const radius = Number(options.radius);
+  const { radius } = options;
   for (const { label, x, y } of discs) {
     for (let row = Math.max(0, y - radius); row <= Math.min(size - 1, y + radius); row++) {
       const half = Math.floor(Math.sqrt(radius ** 2 - (row - y) ** 2));

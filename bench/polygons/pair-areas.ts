@@ -1,10 +1,10 @@
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { regionsOn } from '../../algorithms/pixelbox/device-regions.ts';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { type PairAreas, pairAreas } from '../../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
-import { open } from '../../on-node.ts';
+import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 import { scanlineAreas } from './polygon-scanline.ts';
 
@@ -18,31 +18,18 @@ import { scanlineAreas } from './polygon-scanline.ts';
  *   [--tiles 40] [--method auto|masks|corners|sweep] [--from vertices|edges] [--rounds 7]
  *   [--passes 5]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
-    pairs: { type: 'string', default: '619609' },
-    tiles: { type: 'string', default: '40' },
-    scale: { type: 'string', default: '1' },
-    method: { type: 'string', default: 'auto' },
-    from: { type: 'string', default: 'vertices' },
-    rounds: { type: 'string', default: '7' },
-    passes: { type: 'string', default: '5' },
-  },
+const options = programOptions({
+  ...BACKEND_OPTIONS,
+  ...{ pairs: 619609, tiles: 40, scale: 1, method: 'auto', from: 'vertices', rounds: 7, passes: 5 },
 });
 
 const started = performance.now();
-const tiles = [
-  ...polygonPairs({ pairs: Number(options.pairs), tiles: Number(options.tiles), scale: Number(options.scale) }),
-];
+const tiles = [...polygonPairs(options)];
 const count = tiles.reduce((sum, { pairs }) => sum + pairs.p.length, 0);
 const polygons = tiles.reduce((sum, { first, second }) => sum + polygonCount(first) + polygonCount(second), 0);
 const vertices = tiles.reduce((sum, { first, second }) => sum + first.x.length + second.x.length, 0);
-const { backend, adapter } = options;
-const passes = Number(options.passes);
-const context = await open({ backend, adapter, workers: Number(options.workers) } as Parameters<typeof open>[0]);
+const { backend, passes } = options;
+const context = await openNamed(options);
 
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
 console.log(`pairs    ${count} of ${polygons} polygons with ${vertices} vertices, scale ${options.scale}`);
@@ -81,7 +68,7 @@ const byScanline = (): ReturnType<typeof scanlineAreas>[] =>
 const contestants = { scanline: byScanline, [backend]: byBackend };
 const times: Record<string, number[]> = { scanline: [], [backend]: [] };
 const processor: Record<string, number[]> = { scanline: [], [backend]: [] };
-for (let round = -2; round < Number(options.rounds); round++) {
+for (let round = -2; round < options.rounds; round++) {
   const results: unknown[] = [];
   for (const [name, run] of Object.entries(contestants)) {
     const [from, used] = [performance.now(), process.cpuUsage()];

@@ -1,10 +1,10 @@
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { type AreaMethod, planAreas } from '../../algorithms/pixelbox/area-plan.ts';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { pairAreas } from '../../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
-import { open } from '../../on-node.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Times the three methods for areas of pairs (row masks, sums over corners, and sweep), and prints which method the
@@ -13,13 +13,7 @@ import { open } from '../../on-node.ts';
  *
  * node --import tsx bench/polygons/pixelbox-methods.ts [--backend workers|webgpu] [--adapter hardware|software] [--rounds 5]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string' },
-    rounds: { type: 'string', default: '5' },
-  },
-});
+const options = programOptions({ backend: 'workers', adapter: undefined, rounds: 5 });
 const METHODS: readonly AreaMethod[] = ['masks', 'corners', 'sweep'];
 /** Number of teeth of a comb (with four corners each), width of a tooth in pixels, and number of pairs per call. */
 const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[] = [
@@ -43,9 +37,8 @@ const CASES: readonly (readonly [teeth: number, scale: number, pairs: number])[]
  */
 const MAX_PRODUCTS = 2 ** 31;
 
-const { backend, adapter } = options;
-const context = await open({ backend, adapter } as Parameters<typeof open>[0]);
-console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${backend}\n`);
+const context = await openNamed(options);
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${options.backend}\n`);
 console.log('| corners per polygon | box, pixels | pairs | masks, ms | corners, ms | sweep, ms | method chosen |');
 console.log('| --- | --- | --- | --- | --- | --- | --- |');
 for (const [teeth, scale, pairs] of CASES) await measure(teeth, scale, pairs);
@@ -63,7 +56,7 @@ async function measure(teeth: number, scale: number, count: number): Promise<voi
       continue;
     }
     const times: number[] = [];
-    for (let round = -1; round < Number(options.rounds); round++) {
+    for (let round = -1; round < options.rounds; round++) {
       const from = performance.now();
       const { intersection } = await pairAreas(context, p, q, pairs, { method });
       if (round >= 0) times.push(performance.now() - from);

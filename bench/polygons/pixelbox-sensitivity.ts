@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import {
   type PolygonEdges,
   type PolygonPairs,
@@ -10,8 +9,9 @@ import {
   type SampledAreas,
   uploadPolygonEdges,
 } from '../../algorithms/pixelbox/index.ts';
-import { open } from '../../on-node.ts';
 import { sequence } from '../../primitives/index.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';
 import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
 import { polygonPairs } from './polygon-pairs.ts';
@@ -28,30 +28,16 @@ import { polygonPairs } from './polygon-pairs.ts';
  * Source: Wang, Huai, Lee, Wang, Zhang and Saltz, Accelerating Pathology Image Data Cross-Comparison on CPU-GPU Hybrid
  * Systems, 2012, sections 5.2 and 5.4.
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'workers' },
-    adapter: { type: 'string', default: 'auto' },
-    workers: { type: 'string', default: '2' },
-    pairs: { type: 'string', default: '15724' },
-    scales: { type: 'string', default: '1,2,3,4,5' },
-    block: { type: 'string', default: '64' },
-    rounds: { type: 'string', default: '5' },
-    plot: { type: 'string' },
-  },
+const options = programOptions({
+  ...{ backend: 'workers', adapter: 'auto', workers: 2, pairs: 15724, scales: [1, 2, 3, 4, 5] },
+  ...{ block: 64, rounds: 5, plot: undefined },
 });
 
-const rounds = Number(options.rounds);
-const blockSize = Number(options.block);
-const scales = options.scales.split(',').map(Number);
+const { rounds, block: blockSize, scales } = options;
 /** The values of T, from n²/256 to 4 n², where n is the block size. */
 const thresholds = Array.from({ length: 11 }, (_, i) => blockSize ** 2 * 2 ** (i - 8));
 
-const context = await open({
-  backend: options.backend as 'workers',
-  adapter: options.backend === 'webgpu' ? (options.adapter as 'auto') : 'auto',
-  workers: Number(options.workers),
-});
+const context = await openNamed(options);
 
 interface Workload {
   readonly p: PolygonEdges;
@@ -105,7 +91,7 @@ async function measureScale(scale: number): Promise<void> {
 }
 
 function upload(scale: number): Workload {
-  const [tile] = polygonPairs({ pairs: Number(options.pairs), tiles: 1, scale });
+  const [tile] = polygonPairs({ pairs: options.pairs, tiles: 1, scale });
   const { first, second, pairs } = tile!;
   return {
     p: uploadPolygonEdges(context, first),

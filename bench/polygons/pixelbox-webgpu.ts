@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import {
   addBandedAreas,
   bandedMasks,
@@ -13,6 +12,7 @@ import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { type Column, constant, u32 } from '../../primitives/index.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
 import { printSteps, reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 import { polygonPairs } from './polygon-pairs.ts';
@@ -27,21 +27,14 @@ import { scanlineAreas } from './polygon-scanline.ts';
  *
  * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales 1,2,3,4,5] [--rounds 11]
  */
-const { values: options } = parseArgs({
-  options: {
-    adapter: { type: 'string', default: 'hardware' },
-    pairs: { type: 'string', default: '619609' },
-    scales: { type: 'string', default: '1,2,3,4,5' },
-    rounds: { type: 'string', default: '11' },
-  },
-});
+const options = programOptions({ adapter: 'hardware', pairs: 619609, scales: [1, 2, 3, 4, 5], rounds: 11 });
 const adapter = options.adapter === 'software' ? 'software' : 'hardware';
-const rounds = Number(options.rounds);
+const { rounds } = options;
 const gpu = await openNodeGpu(adapter);
 const backend = await createWebGpuBackend({ gpu, adapter, tuning: { commandsPerSubmission: 2 ** 20 } });
 const context = new Context(backend);
 
-const [tile] = [...polygonPairs({ pairs: Number(options.pairs), tiles: 1 })];
+const [tile] = [...polygonPairs({ pairs: options.pairs, tiles: 1 })];
 const { first, second, pairs } = tile!;
 const vertices = first.x.length + second.x.length;
 const expected = scanlineAreas(first, second, pairs);
@@ -51,7 +44,7 @@ console.log(`copy     ${showSpread(spread(await memcpy.times(rounds)))} for 4 by
 memcpy.close();
 const warm = context.materialize(constant(u32, 1, adapter === 'hardware' ? 2 ** 29 : 2 ** 10));
 const curve: [scale: number, milliseconds: number][] = [];
-for (const scale of options.scales.split(',').map(Number)) curve.push([scale, await measure(scale)]);
+for (const scale of options.scales) curve.push([scale, await measure(scale)]);
 if (curve.length > 1) console.log(`\nslope    ${slope(curve).toFixed(2)} of log time against log scale`);
 await context.close();
 

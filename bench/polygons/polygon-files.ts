@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { type PairWorkload, polygonPairs } from './polygon-pairs.ts';
 
 /** What was written. */
@@ -82,19 +82,9 @@ function putNumber(bytes: Uint8Array, start: number, mark: number, value: number
  * node --import tsx bench/polygons/polygon-files.ts --out FOLDER [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
  */
 async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      out: { type: 'string' },
-      pairs: { type: 'string', default: '619609' },
-      tiles: { type: 'string', default: '400' },
-      scale: { type: 'string', default: '1' },
-      seed: { type: 'string', default: '1' },
-    },
-  });
-  if (values.out === undefined) throw new Error('Say where to write: --out FOLDER');
-  const { pairs, tiles, scale, seed } = values;
-  const workload = { pairs: Number(pairs), tiles: Number(tiles), scale: Number(scale), seed: Number(seed) };
-  console.log(JSON.stringify(await writePolygonFiles(values.out, workload)));
+  const { out, ...workload } = programOptions({ out: undefined, pairs: 619609, tiles: 400, scale: 1, seed: 1 });
+  if (out === undefined) throw new Error('Say where to write: --out FOLDER');
+  console.log(JSON.stringify(await writePolygonFiles(out, workload)));
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) await main();

@@ -1,5 +1,5 @@
 import { cpus, loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
+import { programOptions } from '../shared/program-options.ts';
 import { type GeosAnswer, nativeGeosAreas, secondsOf, wasmGeosAreas } from './polygon-geos.ts';
 import { type PolygonPairTile, polygonPairs } from './polygon-pairs.ts';
 import { type ScanlineAreas, scanlineAreas } from './polygon-scanline.ts';
@@ -10,18 +10,11 @@ import { type ScanlineAreas, scanlineAreas } from './polygon-scanline.ts';
  *
  * node --import tsx bench/polygons/polygon-peers.ts [--pairs 20000] [--scale 1] [--rounds 15] [--peers scanline,geos,geos-wasm]
  */
-const { values: options } = parseArgs({
-  options: {
-    pairs: { type: 'string', default: '20000' },
-    scale: { type: 'string', default: '1' },
-    rounds: { type: 'string', default: '15' },
-    peers: { type: 'string', default: 'scanline,geos,geos-wasm' },
-  },
-});
+const options = programOptions({ pairs: 20000, scale: 1, rounds: 15, peers: 'scanline,geos,geos-wasm' });
 
+const { pairs } = options;
 const peers = options.peers.split(',');
-const pairs = Number(options.pairs);
-const tiles = [...polygonPairs({ pairs, tiles: Math.ceil(pairs / 1500), scale: Number(options.scale) })];
+const tiles = [...polygonPairs({ pairs, tiles: Math.ceil(pairs / 1500), scale: options.scale })];
 const expected = tiles.map(scanline);
 
 console.log(
@@ -37,7 +30,7 @@ function scanline({ first, second, pairs }: PolygonPairTile): ScanlineAreas {
 }
 
 function timeScanline(): void {
-  const times = Array.from({ length: Number(options.rounds) }, () => {
+  const times = Array.from({ length: options.rounds }, () => {
     const began = process.cpuUsage();
     for (const tile of tiles) scanline(tile);
     return secondsOf(process.cpuUsage(began));

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
@@ -8,14 +8,7 @@ import { polygonPairs } from './polygon-pairs.ts';
  *
  * node --import tsx bench/polygons/polygon-statistics.ts [--pairs 619609] [--tiles 400] [--scale 1] [--seed 1]
  */
-const { values: options } = parseArgs({
-  options: {
-    pairs: { type: 'string', default: '619609' },
-    tiles: { type: 'string', default: '400' },
-    scale: { type: 'string', default: '1' },
-    seed: { type: 'string', default: '1' },
-  },
-});
+const options = programOptions({ pairs: 619609, tiles: 400, scale: 1, seed: 1 });
 
 interface Tally {
   polygons: number;
@@ -30,7 +23,7 @@ interface Tally {
 const tallies = { first: emptyTally(), second: emptyTally() };
 const began = performance.now();
 let [tiles, pairs] = [0, 0];
-for (const tile of polygonPairs(workload())) {
+for (const tile of polygonPairs(options)) {
   tiles++;
   pairs += tile.pairs.p.length;
   for (const side of ['first', 'second'] as const) {
@@ -42,11 +35,6 @@ console.log(
   `made     ${((performance.now() - began) / 1000).toFixed(1)} s, ${tiles} tiles, ${pairs} pairs whose boxes intersect`,
 );
 for (const side of ['first', 'second'] as const) console.log(`${side.padEnd(8)} ${describe(tallies[side])}`);
-
-function workload() {
-  const { pairs, tiles, scale, seed } = options;
-  return { pairs: Number(pairs), tiles: Number(tiles), scale: Number(scale), seed: Number(seed) };
-}
 
 function emptyTally(): Tally {
   return { polygons: 0, vertices: 0, holes: 0, touching: 0, wide: 0, area: 0, squares: 0 };

@@ -1,9 +1,10 @@
-import { parseArgs } from 'node:util';
 import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
-import { type Limits, open } from '../../index.ts';
+import type { Limits } from '../../index.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { highByte } from '../experiments/primitives.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 import { affine, odd, sixteenth } from './primitive-calls.ts';
 
@@ -22,18 +23,12 @@ import { affine, odd, sixteenth } from './primitive-calls.ts';
  * node --import tsx bench/primitives/beyond-memory.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2]
  *   [--log2 26] [--rounds 5] [--longer]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'webgpu' },
-    adapter: { type: 'string', default: 'hardware' },
-    workers: { type: 'string', default: '2' },
-    log2: { type: 'string', default: '26' },
-    rounds: { type: 'string', default: '5' },
-    longer: { type: 'boolean', default: false },
-  },
+const options = programOptions({
+  ...{ backend: 'webgpu', adapter: 'hardware', workers: 2 },
+  ...{ log2: 26, rounds: 5, longer: false },
 });
-const rounds = Number(options.rounds);
-const n = 2 ** Number(options.log2);
+const { rounds } = options;
+const n = 2 ** options.log2;
 const { u32 } = q;
 
 interface Inputs {
@@ -75,16 +70,8 @@ const half = { memoryBytes: 2 * n };
 show(['in memory', n, await costs(n, onHost)], [`in ${2 * n} bytes`, n, await costs(n, onHost, half)]);
 
 async function costs(rows: number, clock: Clock, limits?: Partial<Limits>): Promise<Costs> {
-  const backend = options.backend as 'webgpu';
-  const adapter = backend === 'webgpu' ? (options.adapter as 'hardware') : 'auto';
-  const spill = clock === onHost;
-  await using context = await open({
-    backend,
-    ...(backend === 'webgpu' && { adapter }),
-    workers: Number(options.workers),
-    limits,
-    spill,
-  });
+  const adapter = options.backend === 'webgpu' ? options.adapter : undefined;
+  await using context = await openNamed({ ...options, adapter }, { limits, spill: clock === onHost });
   const x = context.materialize(q.map(affine, { x: q.sequence(rows) }));
   const runs = context.materialize(q.map(sixteenth, { x: q.sequence(rows) }));
   const found = new Map<string, Cost>();

@@ -1,11 +1,11 @@
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import { type Column, decodeTiles, fn, map, u32 } from '../../primitives/index.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 
 /**
@@ -15,22 +15,15 @@ import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.t
  *
  * node --import tsx bench/primitives/decode-tiles.ts [--backend webgpu|workers] [--adapter hardware|software] [--columns 64] [--tiles N] [--rounds 20] [--threads 1]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'webgpu' },
-    adapter: { type: 'string', default: 'hardware' },
-    tiles: { type: 'string' },
-    rounds: { type: 'string', default: '20' },
-    columns: { type: 'string', default: '64' },
-    threads: { type: 'string', default: '1' },
-  },
+const options = programOptions({
+  ...{ backend: 'webgpu', adapter: 'hardware', threads: 1 },
+  ...{ tiles: undefined, rounds: 20, columns: 64 },
 });
-const columns = Number(options.columns);
+const { columns, rounds } = options;
 const CELLS = columns * 64;
 const BLOCKS = CELLS / 32;
 const onDevice = options.backend === 'webgpu';
 const tiles = Number(options.tiles ?? (onDevice ? 2 ** 29 : 2 ** 25) / CELLS);
-const rounds = Number(options.rounds);
 
 const { words, start } = encoded();
 const first = new Uint32Array(tiles).fill(1000);
@@ -97,7 +90,7 @@ async function timeOnDevice(): Promise<void> {
 }
 
 async function timeOnWorkers(): Promise<void> {
-  const context = new Context(await createWorkersBackend({ workers: Number(options.threads) }));
+  const context = new Context(await createWorkersBackend({ workers: options.threads }));
   const stored = context.column(words);
   const places = { start: context.column(start), first: context.column(first) };
   const times: number[] = [];

@@ -1,9 +1,8 @@
-import { parseArgs } from 'node:util';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import { input, type Table, u32 } from '../../primitives/index.ts';
 import { chained } from '../experiments/chain.ts';
 import { machine } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
@@ -18,19 +17,14 @@ import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.
  * node --import tsx bench/primitives/host-time.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--rounds 30]
  *   [--only name,…]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'webgpu' },
-    adapter: { type: 'string' },
-    rounds: { type: 'string', default: '30' },
-    only: { type: 'string', default: 'map,reduce,scan,copyIf,reduceByKey,sortByKey,merge,expand,selectKth,chain' },
-  },
+const options = programOptions({
+  ...{ backend: 'webgpu', adapter: undefined, rounds: 30 },
+  only: 'map,reduce,scan,copyIf,reduceByKey,sortByKey,merge,expand,selectKth,chain',
 });
 const LOG2_ROWS = 10;
 const AT_ONCE = 40;
 
-const { backend, adapter } = options;
-await using context = await open({ backend, adapter, spill: false } as OpenOptions);
+await using context = await openNamed(options, { spill: false });
 const n = 2 ** LOG2_ROWS;
 const inputs = primitiveInputs(context, LOG2_ROWS);
 const calls = { ...primitiveCalls(context, n, inputs), chain: () => context.scope(() => chained(inputs.x)) };
@@ -82,7 +76,7 @@ async function timeOf(call: () => unknown): Promise<HostTime> {
   const { counters } = context.backend;
   const times: number[] = [];
   let launches = 0;
-  for (let round = 0; round < Number(options.rounds); round++) {
+  for (let round = 0; round < options.rounds; round++) {
     const [from, before] = [performance.now(), counters.dispatches];
     for (let i = 0; i < AT_ONCE; i++) context.dispose(call());
     times.push(((performance.now() - from) * 1e3) / AT_ONCE);

@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
 import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 } from '../../primitives/index.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Measures how much memory a context keeps for functors or pipelines that are used only once. Prints the resident
@@ -13,14 +13,8 @@ import { type Column, fn, inclusiveScan, map, plus, reduce, sequence, sort, u32 
  *
  * node --expose-gc --import tsx bench/primitives/kept-memory.ts [--backend workers|threads|reference] [--kind functors|pipelines] [--count 30000]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'workers' },
-    kind: { type: 'string', default: 'functors' },
-    count: { type: 'string', default: '30000' },
-  },
-});
-const count = Number(options.count);
+const options = programOptions({ backend: 'workers', kind: 'functors', count: 30000 });
+const { count } = options;
 const ROWS = 100;
 
 function openBackend(): Promise<Backend> | Backend {

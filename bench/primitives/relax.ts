@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { FIELD_BITS } from '../../algorithms/cell-tracking/field-units.ts';
 import { flowChange, flowStep } from '../../algorithms/cell-tracking/flow.ts';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
@@ -20,6 +19,7 @@ import {
 import { flowRound, roundEven } from '../leukocyte/leukocyte-plain.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
@@ -32,19 +32,13 @@ import { spread } from '../shared/webgpu-memcpy.ts';
  * node --import tsx bench/primitives/relax.ts [--backend webgpu|workers] [--adapter hardware|software] [--workers 2] [--rounds 15]
  *   [--grids 1,36,84,264] [--width 81] [--height 41] [--only flow,flow-f32,heat,life]
  */
-const { values: options } = parseArgs({
-  options: {
-    ...BACKEND_OPTIONS,
-    rounds: { type: 'string', default: '15' },
-    grids: { type: 'string', default: '1,36,84,264' },
-    width: { type: 'string', default: '81' },
-    height: { type: 'string', default: '41' },
-    only: { type: 'string', default: 'flow,flow-f32,heat,life' },
-  },
+const options = programOptions({
+  ...BACKEND_OPTIONS,
+  ...{ rounds: 15, grids: [1, 36, 84, 264], width: 81, height: 41 },
+  only: 'flow,flow-f32,heat,life',
 });
-const [WIDTH, HEIGHT] = [Number(options.width), Number(options.height)];
+const { width: WIDTH, height: HEIGHT, rounds: repeats } = options;
 const CELLS = WIDTH * HEIGHT;
-const repeats = Number(options.rounds);
 
 /**
  * Offsets of the neighbours ahead of a cell and behind it, as seen along the flow's direction (1, 1). `ACROSS` has the
@@ -184,7 +178,7 @@ console.log(
 );
 console.log(`|${' --- |'.repeat(10)}`);
 for (const name of options.only.split(',')) {
-  for (const grids of options.grids.split(',').map(Number)) await compare(name, tasks[name]!, grids);
+  for (const grids of options.grids) await compare(name, tasks[name]!, grids);
 }
 
 async function compare(name: string, task: Task, grids: number): Promise<void> {

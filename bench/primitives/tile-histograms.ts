@@ -1,5 +1,4 @@
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
@@ -15,6 +14,7 @@ import {
   tileHistograms,
   u32,
 } from '../../primitives/index.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 
 /**
@@ -26,24 +26,16 @@ import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.t
  * node --import tsx bench/primitives/tile-histograms.ts --file FILE.qbp [--rows 4096] [--bins 5000] [--side 1000]
  *   [--rounds 9] [--backend workers|webgpu] [--threads 1] [--adapter hardware|software]
  */
-const { values: options } = parseArgs({
-  options: {
-    file: { type: 'string' },
-    rows: { type: 'string', default: '4096' },
-    bins: { type: 'string', default: '5000' },
-    side: { type: 'string', default: '1000' },
-    rounds: { type: 'string', default: '9' },
-    backend: { type: 'string', default: 'workers' },
-    threads: { type: 'string', default: '1' },
-    adapter: { type: 'string', default: 'hardware' },
-  },
+const options = programOptions({
+  ...{ file: undefined, rows: 4096, bins: 5000, side: 1000, rounds: 9, backend: 'workers' },
+  ...{ threads: 1, adapter: 'hardware' },
 });
 if (options.file === undefined) throw new Error('--file is missing');
-const [bins, side] = [Number(options.bins), Number(options.side)];
+const { bins, side } = options;
 
 const raster = await openRaster(options.file, {});
 const { width, height, blockColumns: columns, blockRows: rows } = raster;
-const window = { column: 0, row: 0, columns: width, rows: Math.min(height, Number(options.rows)) };
+const window = { column: 0, row: 0, columns: width, rows: Math.min(height, options.rows) };
 const encoded = await raster.readEncoded!(window, undefined, undefined);
 const across = Math.ceil(width / columns);
 const down = Math.ceil(window.rows / rows);
@@ -54,7 +46,7 @@ const parts = partsOfZones();
 const table = Uint16Array.from({ length: 65536 }, (_, cell) => binOfCell((cell << 16) >> 16));
 
 const gpu = options.backend === 'webgpu' ? await openGpu() : undefined;
-const inner: Backend = gpu ?? (await createWorkersBackend({ workers: Number(options.threads) }));
+const inner: Backend = gpu ?? (await createWorkersBackend({ workers: options.threads }));
 let fused = true;
 const backend: Backend = Object.create(inner, {
   run: { value: (command: KernelCommand) => (fused || command.kind !== 'tileHistograms') && inner.run(command) },
@@ -102,7 +94,7 @@ async function openGpu() {
 async function timeOnWorkers(): Promise<void> {
   const all = { ...jobs, 'counting by a loop': () => void countByHand() };
   const times = new Map(Object.keys(all).map((name): [string, number[]] => [name, []]));
-  for (let round = -3; round < Number(options.rounds); round++) {
+  for (let round = -3; round < options.rounds; round++) {
     for (const [name, run] of Object.entries(all)) {
       const before = process.cpuUsage();
       const result = run();
@@ -121,7 +113,7 @@ async function timeOnWorkers(): Promise<void> {
 async function timeOnDevice(gpu: Awaited<ReturnType<typeof openGpu>>): Promise<void> {
   const heat = (): void => reduceAgain(context, words, options.adapter === 'software' ? 1 : 4000);
   for (const [name, run] of Object.entries(jobs)) {
-    const { total } = await timePipeline(gpu, heat, 'reduce', () => context.dispose(run()), Number(options.rounds));
+    const { total } = await timePipeline(gpu, heat, 'reduce', () => context.dispose(run()), options.rounds);
     const rate = (cells / total.median / 1e6).toFixed(1);
     console.log(`${name.padEnd(20)} ${showSpread(total)}, ${rate} G cells a second`);
   }

@@ -2,15 +2,15 @@ import { closeSync, openSync, read, writeSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { MAP_MODE_READ, MAP_MODE_WRITE, usage } from '../../backends/webgpu/device/usage.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/node-gpu.ts';
 import { fileElements } from '../../formats/file-elements.ts';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { machine } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
@@ -21,21 +21,14 @@ import { spread } from '../shared/webgpu-memcpy.ts';
  * node --import tsx bench/primitives/transfers.ts [--backend webgpu|workers|reference] [--adapter hardware|software] [--mib 16,64,256]
  *   [--file-mib 4096] [--folder /dev/shm] [--rounds 7] [--spill true|false]
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'webgpu' },
-    adapter: { type: 'string' },
-    mib: { type: 'string', default: '1,16,64,256' },
-    'file-mib': { type: 'string', default: '1024' },
-    folder: { type: 'string', default: tmpdir() },
-    rounds: { type: 'string', default: '7' },
-    spill: { type: 'string', default: 'true' },
-  },
+const options = programOptions({
+  ...{ backend: 'webgpu', adapter: undefined, mib: [1, 16, 64, 256], 'file-mib': 1024 },
+  ...{ folder: tmpdir(), rounds: 7, spill: 'true' },
 });
 const MIB = 2 ** 20;
 const SLAB = 16 * MIB;
 const BUFFERS = 4;
-const ROUNDS = Number(options.rounds);
+const ROUNDS = options.rounds;
 
 /** The fastest possible transfers: arrays in both directions, a file to the device, and four bytes back (`small`). */
 interface Floor {
@@ -46,11 +39,11 @@ interface Floor {
   close(): void;
 }
 
-const { backend, adapter } = options;
-await using context = await open({ backend, adapter, spill: options.spill === 'true' } as OpenOptions);
+const { adapter } = options;
+await using context = await openNamed(options, { spill: options.spill === 'true' });
 const isGpu = context.backend.name === 'webgpu';
-const sizes = options.mib.split(',').map((mib) => Number(mib) * MIB);
-const fileBytes = Number(options['file-mib']) * MIB;
+const sizes = options.mib.map((mib) => mib * MIB);
+const fileBytes = options['file-mib'] * MIB;
 const floor = isGpu ? await gpuFloor(largestOf(sizes, fileBytes)) : hostFloor(largestOf(sizes, fileBytes));
 console.log(`${machine()}; ${context.backend.name}, ${ROUNDS} rounds, medians; GB/s\n`);
 console.log(

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { chain } from '../experiments/chain.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
@@ -23,18 +23,12 @@ import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
  * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
  *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
  */
-const { values: options } = parseArgs({
-  options: {
-    adapter: { type: 'string', default: 'hardware' },
-    log2: { type: 'string', default: '20,24,28' },
-    rounds: { type: 'string', default: '11' },
-    peer: { type: 'string' },
-    only: { type: 'string', default: '' },
-    tuning: { type: 'string', default: '{}' },
-  },
+const options = programOptions({
+  ...{ adapter: 'hardware', log2: [20, 24, 28], rounds: 11 },
+  ...{ peer: undefined, only: '', tuning: '{}' },
 });
 const adapter = options.adapter === 'software' ? 'software' : 'hardware';
-const rounds = Number(options.rounds);
+const { rounds } = options;
 const gpu = await openNodeGpu(adapter);
 const tuning = { commandsPerSubmission: 2 ** 20, ...(JSON.parse(options.tuning) as object) };
 const backend = await createWebGpuBackend({ gpu, adapter, tuning });
@@ -107,7 +101,7 @@ console.log(
   '| primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 calls together, ms | peer ÷ one of 100 | latency, ms | latency: min … max |',
 );
 console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
-for (const log2 of options.log2.split(',').map(Number)) await measure(log2);
+for (const log2 of options.log2) await measure(log2);
 await context.close();
 
 async function measure(log2: number): Promise<void> {

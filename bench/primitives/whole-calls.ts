@@ -1,6 +1,3 @@
-import { parseArgs } from 'node:util';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import { sequence } from '../../primitives/index.ts';
 import { type Bench, heater, type Row } from '../calls/bench.ts';
 import { measureChain, measurePlainChain } from '../calls/chain.ts';
@@ -10,6 +7,8 @@ import { rowsOfPeer } from '../calls/peer.ts';
 import { differences, printTables } from '../calls/report.ts';
 import { measureSelectKth, measureTransfers } from '../calls/transfers.ts';
 import { machine } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Measures how long a caller waits for a chain of five primitives (alone, and many times in a row), for a round of a
@@ -26,41 +25,29 @@ import { machine } from '../shared/compare-input.ts';
  * `--transfer` is in MiB. Unless `--cold` is given, the GPU is kept busy for a quarter of a second before each
  * measurement, so that it raises its clock frequency.
  */
-const { values: options } = parseArgs({
-  options: {
-    backend: { type: 'string', default: 'webgpu' },
-    adapter: { type: 'string' },
-    workers: { type: 'string' },
-    sizes: { type: 'string', default: '10,14,16,18,20,22' },
-    only: { type: 'string', default: 'chain,loops,transfers,selectKth,launches' },
-    'in-a-row': { type: 'string', default: '50' },
-    rounds: { type: 'string', default: '1000' },
-    times: { type: 'string', default: '7' },
-    transfer: { type: 'string', default: '256' },
-    peer: { type: 'string' },
-    plain: { type: 'boolean', default: false },
-    cold: { type: 'boolean', default: false },
-  },
+const options = programOptions({
+  ...{ backend: 'webgpu', adapter: undefined, workers: undefined, sizes: [10, 14, 16, 18, 20, 22] },
+  ...{ only: 'chain,loops,transfers,selectKth,launches', 'in-a-row': 50, rounds: 1000, times: 7 },
+  ...{ transfer: 256, peer: undefined, plain: false, cold: false },
 });
 /** Maximum rows for loops and for selectKth. */
 const LARGEST_LOOP = 2 ** 20;
 
-const { backend, adapter, workers } = options;
-const sizes = options.sizes.split(',').map((power) => 2 ** Number(power));
-const rounds = Number(options.rounds);
+const { rounds } = options;
+const sizes = options.sizes.map((power) => 2 ** power);
 const wanted = new Set(options.only.split(','));
 const rows: Row[] = [];
 const peerRows = options.peer === undefined ? [] : await rowsOfPeer(options.peer, sizes, rounds);
 
-await using context = await open({ backend, adapter, workers: workers && Number(workers) } as OpenOptions);
-const heats = context.backend.name === 'webgpu' && adapter !== 'software' && !options.cold;
+await using context = await openNamed(options);
+const heats = context.backend.name === 'webgpu' && options.adapter !== 'software' && !options.cold;
 const bench: Bench = {
   context,
   sizes,
-  inARow: Number(options['in-a-row']),
+  inARow: options['in-a-row'],
   rounds,
-  times: Number(options.times),
-  transferWords: Number(options.transfer) * 2 ** 18,
+  times: options.times,
+  transferWords: options.transfer * 2 ** 18,
   heat: heats ? heater(context, (count) => context.materialize(sequence(count))) : async () => {},
   record: (row) => void rows.push(row),
 };

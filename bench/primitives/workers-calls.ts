@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { bool, type Column, fn, input, map, plus, reduce, u32, uniform } from '../../primitives/index.ts';
 import { machine } from '../shared/compare-input.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
@@ -17,15 +17,9 @@ import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
  * tsx adds code that keeps the names of functions. This code makes the calls a quarter slower, so compile the sources
  * to measure what users of the package get.
  */
-const { values: options } = parseArgs({
-  options: {
-    workers: { type: 'string', default: '2' },
-    log2: { type: 'string', default: '10,17' },
-    prepared: { type: 'string', default: '2,10,17' },
-    rounds: { type: 'string', default: '60' },
-    only: { type: 'string', default: 'map,reduce,scan,copyIf,gather' },
-    inline: { type: 'string' },
-  },
+const options = programOptions({
+  ...{ workers: 2, log2: [10, 17], prepared: [2, 10, 17], rounds: 60 },
+  ...{ only: 'map,reduce,scan,copyIf,gather', inline: undefined },
 });
 const IN_A_ROW = 40;
 const ALONE = 20;
@@ -33,16 +27,16 @@ const WARM_UPS = 60;
 const LOOP_ROUNDS = 200;
 
 const inlineNanoseconds = options.inline === undefined ? undefined : Number(options.inline);
-const context = new Context(await createWorkersBackend({ workers: Number(options.workers), inlineNanoseconds }));
+const context = new Context(await createWorkersBackend({ workers: options.workers, inlineNanoseconds }));
 console.log(`${machine()}; medians of ${options.rounds} rounds with quartiles, µs per call\n`);
 console.log(
   '| rows | primitive | until the call returns | 40 calls, then a wait | one call and its wait |\n| --- | --- | --- | --- | --- |',
 );
-for (const log2 of options.log2.split(',').map(Number)) {
+for (const log2 of options.log2) {
   const calls = primitiveCalls(context, 2 ** log2, primitiveInputs(context, log2));
   for (const name of options.only.split(',')) await measure(`2^${log2}`, name, calls[name]!);
 }
-for (const log2 of options.prepared.split(',').map(Number)) await measurePrepared(log2);
+for (const log2 of options.prepared) await measurePrepared(log2);
 await context.close();
 
 async function measurePrepared(log2: number): Promise<void> {
@@ -74,7 +68,7 @@ async function measurePrepared(log2: number): Promise<void> {
 /** Times the rounds of a loop whose stop rule never holds. */
 async function measureLoop(rows: string, loop: (max: number) => Promise<void>): Promise<void> {
   const times: number[] = [];
-  for (let round = -WARM_UPS; round < Number(options.rounds); round++) {
+  for (let round = -WARM_UPS; round < options.rounds; round++) {
     const start = performance.now();
     await loop(LOOP_ROUNDS);
     if (round >= 0) times.push((performance.now() - start) / LOOP_ROUNDS);
@@ -84,7 +78,7 @@ async function measureLoop(rows: string, loop: (max: number) => Promise<void>): 
 
 async function measure(rows: string, name: string, call: () => unknown): Promise<void> {
   const times = { host: [] as number[], row: [] as number[], alone: [] as number[] };
-  for (let round = -WARM_UPS; round < Number(options.rounds); round++) {
+  for (let round = -WARM_UPS; round < options.rounds; round++) {
     const start = performance.now();
     for (let i = 0; i < IN_A_ROW; i++) context.dispose(call());
     const called = performance.now();

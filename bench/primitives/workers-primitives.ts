@@ -1,11 +1,11 @@
 import { cpus } from 'node:os';
-import { parseArgs } from 'node:util';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import * as q from '../../primitives/index.ts';
 import { plainComposed } from '../experiments/plain-composed.ts';
 import { plainPrimitives } from '../experiments/plain-primitives.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 import { openPeer } from './primitives-peer.ts';
 
@@ -20,27 +20,16 @@ import { openPeer } from './primitives-peer.ts';
  *
  * node --import tsx bench/primitives/workers-primitives.ts [--workers 2] [--log2 24] [--rounds 15] [--only name,…] [--no-plain] [--no-peer]
  */
-const { values: options } = parseArgs({
-  allowNegative: true,
-  options: {
-    workers: { type: 'string', default: '2' },
-    log2: { type: 'string', default: '24' },
-    rounds: { type: 'string', default: '15' },
-    only: { type: 'string', default: '' },
-    plain: { type: 'boolean', default: true },
-    peer: { type: 'boolean', default: true },
-  },
-});
-const n = 2 ** Number(options.log2);
-const workers = Number(options.workers);
-const rounds = Number(options.rounds);
+const options = programOptions({ workers: 2, log2: 24, rounds: 15, only: '', plain: true, peer: true });
+const n = 2 ** options.log2;
+const { workers, rounds } = options;
 /** Approximate milliseconds of our calls in one round. The C++ program makes equally many calls in a round. */
 const TURN = 40;
 
 const context = new Context(await createWorkersBackend({ workers }));
 const peer = options.peer ? openPeer() : undefined;
 const { u32 } = q;
-const inputs = primitiveInputs(context, Number(options.log2));
+const inputs = primitiveInputs(context, options.log2);
 
 const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import Flatbush from 'flatbush';
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
@@ -9,6 +8,7 @@ import { readPolygonLayer } from '../../formats/index.ts';
 import { Geos } from '../peers/geos-areas.ts';
 import { machine, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Joins a layer with itself: finds all pairs of polygons that share area. The result is compared with GEOS (geos-wasm),
@@ -22,16 +22,10 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
  * node --max-old-space-size=6144 --import tsx bench/quadtree/join-layers.ts --layer imagery.json [--levels 12] [--min 1e-6]
  *   [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
  */
-const { values: options } = parseArgs({
-  options: {
-    layer: { type: 'string' },
-    levels: { type: 'string', default: '12' },
-    min: { type: 'string', default: '1e-6' },
-    ...BACKEND_OPTIONS,
-    rounds: { type: 'string', default: '5' },
-    geos: { type: 'boolean', default: true },
-  },
-  allowNegative: true,
+const options = programOptions({
+  ...{ layer: undefined, levels: 12, min: '1e-6' },
+  ...BACKEND_OPTIONS,
+  ...{ rounds: 5, geos: true },
 });
 if (options.layer === undefined) throw new Error('Name the layer: --layer imagery.json');
 const polygons = await readLayer(options.layer);
@@ -41,7 +35,7 @@ console.log(`machine     ${machine()}`);
 console.log(`backend     ${context.backend.name}, ${options.levels} levels`);
 console.log(`polygons    ${count}, ${polygons.x.length} vertices`);
 
-const levels = Number(options.levels);
+const { levels } = options;
 const placed = placeInDomain(polygons, WORLD);
 const quadrants = await decompose(context, placed, { levels, keepsEdges: true });
 const tree = await buildMaqTree(context, [quadrants]);
@@ -78,7 +72,7 @@ async function timed(name: string, ask: () => ReturnType<typeof joinPolygons>): 
     const { query, polygon } = await context.read({ ...pairs });
     if (round >= 0) times.push((performance.now() - from) / 1000);
     context.dispose(pairs);
-    if (round + 1 < Number(options.rounds)) continue;
+    if (round + 1 < options.rounds) continue;
     const found = Array.from(query, (first, i) => [first, polygon[i]!] as const);
     const kept = new Set(found.filter(([a, b]) => a < b).map(([a, b]) => a * count + b));
     console.log(`${name.padEnd(12)}${spread(times, 4)} s, ${kept.size} pairs of different polygons`);

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
+import { programOptions } from '../shared/program-options.ts';
 import { bySize, packParts, readParts } from './map-polygons.ts';
 
 /**
@@ -9,17 +9,11 @@ import { bySize, packParts, readParts } from './map-polygons.ts';
  * node --max-old-space-size=6144 --import tsx bench/quadtree/pack-map.ts --polygons map.geo.json --out map.polygons.gz
  *   [--vertices 10,100]
  */
-const { values: options } = parseArgs({
-  options: {
-    polygons: { type: 'string' },
-    out: { type: 'string' },
-    vertices: { type: 'string', default: '0,Infinity' },
-  },
-});
+const options = programOptions({ polygons: undefined, out: undefined, vertices: [0, Infinity] });
 if (options.polygons === undefined || options.out === undefined) {
   throw new Error('Name the polygons and the file to write: --polygons map.geo.json --out map.polygons.gz');
 }
-const [from, to] = options.vertices.split(',').map(Number);
+const [from, to] = options.vertices;
 const parts = bySize(await readParts(options.polygons), from!, to!);
 await writeFile(options.out, packParts(parts));
 console.log(`${parts.polygonRings.length - 1} polygons with ${parts.x.length} vertices`);

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import Flatbush from 'flatbush';
 import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
 import {
@@ -13,6 +12,7 @@ import {
 import { placePoints, queryPoints } from '../../algorithms/queries/index.ts';
 import { machine, median, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { readParts } from './map-polygons.ts';
 import { GeosPolygons } from './points-geos.ts';
 
@@ -28,16 +28,10 @@ import { GeosPolygons } from './points-geos.ts';
  * node --max-old-space-size=6144 --import tsx bench/quadtree/points-in-polygons.ts --polygons admin1.json --points cities500.txt
  *   [--levels 12] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--no-geos]
  */
-const { values: options } = parseArgs({
-  options: {
-    polygons: { type: 'string' },
-    points: { type: 'string' },
-    levels: { type: 'string', default: '12' },
-    ...BACKEND_OPTIONS,
-    rounds: { type: 'string', default: '5' },
-    geos: { type: 'boolean', default: true },
-  },
-  allowNegative: true,
+const options = programOptions({
+  ...{ polygons: undefined, points: undefined, levels: 12 },
+  ...BACKEND_OPTIONS,
+  ...{ rounds: 5, geos: true },
 });
 if (options.polygons === undefined || options.points === undefined) {
   throw new Error('Name the polygons and the points: --polygons map.geo.json --points cities500.txt');
@@ -50,7 +44,7 @@ console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}, ${options.levels} levels`);
 console.log(`polygons  ${parts.polygonRings.length - 1}, ${parts.x.length} vertices; ${points.x.length} points`);
 
-const levels = Number(options.levels);
+const { levels } = options;
 const buildFrom = performance.now();
 const quadrants = await decompose(context, placed, { levels, keepsEdges: true });
 const tree = await buildMaqTree(context, [quadrants]);
@@ -108,7 +102,7 @@ async function ask() {
     const answer = await context.read({ ...pairs });
     if (round >= 0) times.push((performance.now() - from) / 1000);
     context.dispose(pairs);
-    if (round + 1 === Number(options.rounds)) return { times, found: answer };
+    if (round + 1 === options.rounds) return { times, found: answer };
   }
 }
 

@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util';
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, decompose, placeInDomain } from '../../algorithms/quadrants/index.ts';
 import { machine, median, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Measures how the times to make quadrants, and to build a tree over them, grow with the number of polygons, up to a
@@ -14,15 +14,8 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
  * node --max-old-space-size=6144 --import tsx bench/quadtree/quadrants-growth.ts [--levels 12] [--max 20] [--backend workers|webgpu]
  *   [--adapter hardware] [--workers 2] [--rounds 3]
  */
-const { values: options } = parseArgs({
-  options: {
-    levels: { type: 'string', default: '12' },
-    max: { type: 'string', default: '20' },
-    ...BACKEND_OPTIONS,
-    rounds: { type: 'string', default: '3' },
-  },
-});
-const [levels, max] = [Number(options.levels), Number(options.max)];
+const options = programOptions({ levels: 12, max: 20, ...BACKEND_OPTIONS, rounds: 3 });
+const { levels, max } = options;
 /** Number of cells along each side of the lattice. */
 const CELLS = 2 ** 10;
 const CELL = DOMAIN_STEPS / CELLS;
@@ -92,7 +85,7 @@ async function measure(what: string, polygons: Polygons): Promise<void> {
   const placed = placeInDomain(polygons, STEPS);
   const [decomposing, building]: [number[], number[]] = [[], []];
   let found = 0;
-  for (let round = -1; round < Number(options.rounds); round++) {
+  for (let round = -1; round < options.rounds; round++) {
     const from = performance.now();
     const quadrants = await decompose(context, placed, { levels });
     found = await context.count({ polygon: quadrants.polygon });

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import {
   type DomainPolygons,
@@ -11,6 +10,7 @@ import {
 import type { Context } from '../../primitives/index.ts';
 import { machine, median, spread, timed } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { bySize, readParts } from './map-polygons.ts';
 import { followSteps } from './quadtree-steps.ts';
 
@@ -29,15 +29,7 @@ import { followSteps } from './quadtree-steps.ts';
  *
  * Polygons are GeoJSON, or a file made by `bench/quadtree/pack-map.ts`.
  */
-const { values: options } = parseArgs({
-  options: {
-    file: { type: 'string' },
-    levels: { type: 'string', default: '12' },
-    ...BACKEND_OPTIONS,
-    rounds: { type: 'string', default: '3' },
-    patience: { type: 'string', default: '60' },
-  },
-});
+const options = programOptions({ file: undefined, levels: 12, ...BACKEND_OPTIONS, rounds: 3, patience: 60 });
 if (options.file === undefined) throw new Error('Name the polygons: --file map.geo.json');
 
 /** Groups of polygons by number of vertices: from the first number (included) to the second number (excluded). */
@@ -48,8 +40,7 @@ const GROUPS = [
   [10_000, 100_000],
 ] as const;
 
-const levels = Number(options.levels);
-const rounds = Number(options.rounds);
+const { levels, rounds } = options;
 const parts = await readParts(options.file);
 await using context = await openNamed(options);
 console.log(`machine   ${machine()}`);
@@ -78,7 +69,7 @@ async function compareGroup(polygons: Polygons, name: string): Promise<void> {
   const tests = (quadrants * polygons.x.length) / count;
   let whole = '–';
   let ratio = '–';
-  if (secondsPerTest * tests <= Number(options.patience)) {
+  if (secondsPerTest * tests <= options.patience) {
     const byWhole = await seconds(() => decomposeWhole(context, placed, { levels }));
     await requireSame(context, placed);
     secondsPerTest = median(byWhole) / tests;

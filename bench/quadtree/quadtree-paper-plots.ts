@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { tableLines } from '../shared/markdown-table.ts';
 import { drawPanels } from '../shared/panels.ts';
+import { programWords } from '../shared/program-options.ts';
 import type { Measured } from './quadtree-experiment.ts';
 import { FIGURES, type Point, pointsOf } from './quadtree-paper-figures.ts';
 
@@ -12,10 +12,7 @@ import { FIGURES, type Point, pointsOf } from './quadtree-paper-figures.ts';
  *
  * node --import tsx bench/quadtree/quadtree-paper-plots.ts [--docs docs] FILE…
  */
-const { values: options, positionals: files } = parseArgs({
-  options: { docs: { type: 'string', default: 'docs' } },
-  allowPositionals: true,
-});
+const { options, positionals: files } = programWords({ docs: 'docs' });
 if (files.length === 0) throw new Error('Name one or more files that bench/quadtree/quadtree-paper.ts wrote.');
 const measured: Measured[] = [];
 for (const file of files) measured.push(JSON.parse(await readFile(file, 'utf8')));

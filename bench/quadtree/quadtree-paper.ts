@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
-import { parseArgs } from 'node:util';
-import { open } from '../../on-node.ts';
-import type { OpenOptions } from '../../open.ts';
 import type { Context } from '../../primitives/index.ts';
 import { machine, spread } from '../shared/compare-input.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { bySize, readParts } from './map-polygons.ts';
 import { DEPTH_FIRST, measureDecompositions } from './quadtree-decompose.ts';
 import type { Bench, Experiment, Measured, Measurement } from './quadtree-experiment.ts';
@@ -30,22 +29,12 @@ import { measureWindows } from './quadtree-windows.ts';
  *
  * Polygons are GeoJSON, or a file made by `bench/quadtree/pack-map.ts`.
  */
-const { values: options } = parseArgs({
-  options: {
-    polygons: { type: 'string' },
-    out: { type: 'string' },
-    source: { type: 'string' },
-    label: { type: 'string', default: `${cpus().length} × ${cpus()[0]!.model}` },
-    backend: { type: 'string', default: 'plain,workers' },
-    adapter: { type: 'string' },
-    workers: { type: 'string', default: '2' },
-    groups: { type: 'string', default: '10,100,1000,10000,100000' },
-    levels: { type: 'string', default: '12,13,14,15' },
-    experiments: { type: 'string', default: 'decompose,trees,windows,polygon-queries,steps' },
-    rounds: { type: 'string', default: '3' },
-    patience: { type: 'string', default: '30' },
-    commit: { type: 'string' },
-  },
+const options = programOptions({
+  ...{ polygons: undefined, out: undefined, source: undefined },
+  ...{ label: `${cpus().length} × ${cpus()[0]!.model}`, backend: 'plain,workers' },
+  ...{ adapter: undefined, workers: 2, groups: [10, 100, 1000, 10000, 100000] },
+  ...{ levels: [12, 13, 14, 15], experiments: 'decompose,trees,windows,polygon-queries,steps' },
+  ...{ rounds: 3, patience: 30, commit: undefined },
 });
 if (options.polygons === undefined || options.out === undefined) {
   throw new Error(
@@ -63,7 +52,7 @@ const EXPERIMENTS: Record<string, Experiment> = {
 };
 
 const map = await readParts(options.polygons);
-const bounds = options.groups.split(',').map(Number);
+const bounds = options.groups;
 const groups = bounds.slice(1).map((to, i) => {
   const from = bounds[i]!;
   return { name: `${from.toLocaleString('en')}–${to.toLocaleString('en')}`, polygons: bySize(map, from, to) };
@@ -88,8 +77,7 @@ await writeFile(options.out, `${JSON.stringify(measured)}\n`);
 
 async function runOn(backend: string): Promise<void> {
   if (backend === 'plain') return runAll('one thread', undefined);
-  const { adapter } = options;
-  await using context = await open({ backend, adapter, workers: Number(options.workers) } as OpenOptions);
+  await using context = await openNamed({ ...options, backend });
   const { info } = context.backend as { readonly info?: GPUAdapterInfo };
   if (info !== undefined) gpus.add(info.description || info.device || info.vendor);
   await runAll(backend === 'workers' ? `${options.workers} workers` : 'WebGPU', context);
@@ -101,9 +89,7 @@ async function runAll(on: string, context: Context | undefined): Promise<void> {
     context,
     map,
     groups,
-    levels: options.levels.split(',').map(Number),
-    rounds: Number(options.rounds),
-    patience: Number(options.patience),
+    ...{ levels: options.levels, rounds: options.rounds, patience: options.patience },
     record: (measurement) => record({ ...measurement, on }),
   };
   for (const name of options.experiments.split(',')) {

@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util';
 import Flatbush from 'flatbush';
 import { buildMaqTree, readMaqTree } from '../../algorithms/maq-tree/index.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
 import { placeWindows, polygonsOf, queryPolygons, queryWindows } from '../../algorithms/queries/index.ts';
 import { machine, median, spread } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { readParts } from './map-polygons.ts';
 import { buildByHand, countByWalking, MAX_LEVELS } from './maq-builder.ts';
 import { countPolygonsByWalking } from './walk-polygons.ts';
@@ -19,21 +19,14 @@ import { countPolygonsByWalking } from './walk-polygons.ts';
  * node --max-old-space-size=6144 --import tsx bench/quadtree/queries.ts --file map.geo.json [--levels 12] [--windows 100000]
  *   [--width 0.5] [--backend workers|webgpu] [--adapter hardware] [--workers 2] [--rounds 5] [--only build,nodes,polygons,all]
  */
-const { values: options } = parseArgs({
-  options: {
-    file: { type: 'string' },
-    levels: { type: 'string', default: '12' },
-    windows: { type: 'string', default: '100000' },
-    width: { type: 'string', default: '0.5' },
-    ...BACKEND_OPTIONS,
-    rounds: { type: 'string', default: '5' },
-    only: { type: 'string', default: 'build,nodes,polygons,all' },
-  },
+const options = programOptions({
+  ...{ file: undefined, levels: 12, windows: 100000, width: 0.5 },
+  ...BACKEND_OPTIONS,
+  ...{ rounds: 5, only: 'build,nodes,polygons,all' },
 });
 if (options.file === undefined) throw new Error('Name the polygons: --file map.geo.json');
-const levels = Number(options.levels);
+const { levels, rounds } = options;
 if (levels > MAX_LEVELS) throw new Error(`The plain JavaScript builder has at most ${MAX_LEVELS} levels.`);
-const rounds = Number(options.rounds);
 const wanted = new Set(options.only.split(','));
 const parts = await readParts(options.file);
 await using context = await openNamed(options);
@@ -46,7 +39,7 @@ console.log(`quadrants ${host.polygon.length} of ${parts.polygonRings.length - 1
 const byHand = buildByHand(host.polygon, host.code, host.level);
 const tree = await buildMaqTree(context, [quadrants]);
 await requireSameTree();
-const windows = windowsAround(Number(options.windows), Number(options.width));
+const windows = windowsAround(options.windows, options.width);
 const placed = placeWindows(context, windows, WORLD);
 const sides = await context.read(placed.sides);
 const boxesOfPolygons: [left: number, bottom: number, right: number, top: number][] = [];

@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { FlowProducer, Queue, QueueEvents, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { graph } from '../../graph/index.ts';
 import { redisQueue } from '../../queues/index.ts';
 import { machine, median } from '../shared/compare-input.ts';
 import { tableLines } from '../shared/markdown-table.ts';
+import { programOptions } from '../shared/program-options.ts';
 import * as functions from './functions.ts';
 import type { WorkerSetup } from './worker.ts';
 
@@ -27,13 +27,7 @@ import type { WorkerSetup } from './worker.ts';
  * node --import tsx bench/queues/queues.ts [--rounds 5] [--only overhead,partitions,waits,latency,large]
  *   [--appendfsync always]
  */
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    only: { type: 'string', default: 'overhead,partitions,waits,latency,large' },
-    appendfsync: { type: 'string', default: 'always' },
-  },
-});
+const options = programOptions({ rounds: 5, only: 'overhead,partitions,waits,latency,large', appendfsync: 'always' });
 /** Lock of all processes, in milliseconds. That of the overhead is the default: no worker dies there. */
 const LOCK = 2000;
 const DEFAULT_LOCK = 10_000;
@@ -260,7 +254,7 @@ async function compare(
   unit: number,
 ): Promise<void> {
   const pairs: [number, number][] = [];
-  for (let round = 0; round < Number(options.rounds); round++) pairs.push([await ours(), await theirs()]);
+  for (let round = 0; round < options.rounds; round++) pairs.push([await ours(), await theirs()]);
   const [a, b] = [median(pairs.map(([first]) => first)), median(pairs.map(([, second]) => second))];
   const ratios = pairs.map(([first, second]) => (first / second).toFixed(2)).sort();
   const figure = (value: number): string => (value / unit).toFixed(2);

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type BqTreeOptions, type CellFormat, decodeBqTrees, encodeBqTrees } from '../../algorithms/bq-tree/index.ts';
 import { openGeoTiff } from '../../formats/index.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { machine, median, timed } from '../shared/compare-input.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { residualWords } from './residual-words.ts';
 import { landCover, mask, speckledLandCover } from './synthetic-classes.ts';
 
@@ -20,14 +20,9 @@ import { landCover, mask, speckledLandCover } from './synthetic-classes.ts';
  * node --import tsx bench/rasters/bq-trees.ts --data FOLDER [--sides 16,32,64,128,256] [--cells 8000000] [--rounds 5]
  *   [--backend workers] [--workers 2] [--adapter hardware]
  */
-const { values: options } = parseArgs({
-  options: {
-    data: { type: 'string' },
-    sides: { type: 'string', default: '16,32,64,128,256' },
-    cells: { type: 'string', default: '8000000' },
-    rounds: { type: 'string', default: '5' },
-    ...BACKEND_OPTIONS,
-  },
+const options = programOptions({
+  ...{ data: undefined, sides: [16, 32, 64, 128, 256], cells: 8000000, rounds: 5 },
+  ...BACKEND_OPTIONS,
 });
 
 interface Raster {
@@ -39,7 +34,7 @@ interface Raster {
   readonly hasData: (cell: number) => boolean;
 }
 
-const sides = options.sides.split(',').map(Number);
+const { sides } = options;
 const context = await openNamed(options);
 console.log(`${machine()}, ${options.backend}\n`);
 const rasters = [
@@ -161,5 +156,5 @@ async function measure(
 }
 
 function counts(): { readonly cells: number; readonly rounds: number } {
-  return { cells: Number(options.cells), rounds: Number(options.rounds) };
+  return { cells: options.cells, rounds: options.rounds };
 }

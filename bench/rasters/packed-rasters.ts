@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { type Cells, type RasterSource, SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { openGeoTiff } from '../../formats/geotiff.ts';
 import { crc32c } from '../../formats/packed-rasters/crc32c.ts';
@@ -9,6 +8,7 @@ import { openPackedBand } from '../../formats/packed-rasters/reader.ts';
 import { packedWriter } from '../../formats/packed-rasters/writer.ts';
 import { bytesInMemory } from '../../formats/tiff/byte-source.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
+import { programWords } from '../shared/program-options.ts';
 
 /**
  * Times packed rasters on one thread, by processor time: encoding cells in memory, checksums and all; decoding them on
@@ -16,10 +16,7 @@ import { smallestOf } from '../../primitives/host/extremes.ts';
  *
  * node --import tsx bench/rasters/packed-rasters.ts [--rounds 15] RASTER.tif…
  */
-const { values: options, positionals } = parseArgs({
-  options: { rounds: { type: 'string', default: '15' } },
-  allowPositionals: true,
-});
+const { options, positionals } = programWords({ rounds: 15 });
 
 for (const file of positionals) {
   const raster = await openGeoTiff(file, { mask: 'none', raw: true });
@@ -74,7 +71,7 @@ function readerOf(cells: Cells, width: number): RasterSource['read'] {
 /** Seconds of processor time of each round. */
 async function timed(work: () => Promise<void>): Promise<number[]> {
   const seconds: number[] = [];
-  for (let round = 0; round < Number(options.rounds); round++) {
+  for (let round = 0; round < options.rounds; round++) {
     const before = process.cpuUsage();
     await work();
     const { user, system } = process.cpuUsage(before);

@@ -2,21 +2,17 @@ import { open } from '../../on-node.ts';
 import type { OpenOptions } from '../../open.ts';
 import type { Context } from '../../primitives/context/context.ts';
 
-/** Options of `parseArgs` that select the backend to measure. */
-export const BACKEND_OPTIONS = {
-  backend: { type: 'string', default: 'workers' },
-  adapter: { type: 'string' },
-  workers: { type: 'string', default: '2' },
-} as const;
-
 /**
- * The parsed values of {@link BACKEND_OPTIONS}. `backend` is `webgpu`, `workers` or `reference`; `adapter` is
+ * Options of a program that select the backend to measure. `backend` is `webgpu`, `workers` or `reference`; `adapter` is
  * `hardware` or `software`; `workers` is a number of threads.
  */
+export const BACKEND_OPTIONS = { backend: 'workers', adapter: undefined, workers: 2 } as const;
+
+/** The values of such options. */
 export interface BackendValues {
   readonly backend: string;
   readonly adapter?: string | undefined;
-  readonly workers: string;
+  readonly workers?: number | string | undefined;
 }
 
 /**
@@ -24,7 +20,7 @@ export interface BackendValues {
  *
  * @throws `ArgumentError` if the options are invalid.
  */
-export function openNamed({ backend, adapter, workers }: BackendValues): Promise<Context> {
+export function openNamed({ backend, adapter, workers }: BackendValues, more: OpenOptions = {}): Promise<Context> {
   // `open` checks these values, which come from the command line.
-  return open({ backend, adapter, workers: Number(workers) } as OpenOptions);
+  return open({ backend, adapter, workers: workers && Number(workers), ...more } as OpenOptions);
 }

@@ -1,8 +1,8 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { parseArgs } from 'node:util';
 import * as t from '../../algorithms/tables/index.ts';
 import * as q from '../../primitives/index.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Measures how long calls that take large inputs block the event loop: how long the call takes to return, and the
@@ -10,10 +10,8 @@ import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
  *
  * node --import tsx bench/tables/blocking.ts [--backend workers] [--rows 2000000] [--only NAME]
  */
-const { values: options } = parseArgs({
-  options: { ...BACKEND_OPTIONS, rows: { type: 'string', default: '2000000' }, only: { type: 'string', default: '' } },
-});
-const rows = Number(options.rows);
+const options = programOptions({ ...BACKEND_OPTIONS, rows: 2000000, only: '' });
+const { rows } = options;
 const context = await openNamed(options);
 
 const u = Uint32Array.from({ length: rows }, (_, i) => Math.imul(i, 2654435761) >>> 12);

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Times two readers of the columns of a Parquet file: `openTable`, and hyparquet alone with the same ZSTD decoder. Each
@@ -13,11 +13,9 @@ import { machine } from '../shared/compare-input.ts';
  * npm run build && npm install --no-save vega-datasets@3.2.1
  * node --import tsx bench/tables/parquet-readers.ts [--file flights.parquet] [--rounds 9]
  */
-const { values: options } = parseArgs({
-  options: {
-    file: { type: 'string', default: join('node_modules', 'vega-datasets', 'data', 'flights-3m.parquet') },
-    rounds: { type: 'string', default: '9' },
-  },
+const options = programOptions({
+  file: join('node_modules', 'vega-datasets', 'data', 'flights-3m.parquet'),
+  rounds: 9,
 });
 
 const dist = join(import.meta.dirname, '..', '..', 'dist');
@@ -69,7 +67,7 @@ console.log('| columns | reader | processor time, s | sum of first column |\n| -
 for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'destination']]) {
   const times: { [reader: string]: number[] } = {};
   const sums: { [reader: string]: string } = {};
-  for (let round = 0; round <= Number(options.rounds); round++) {
+  for (let round = 0; round <= options.rounds; round++) {
     for (const [reader, program] of Object.entries(READERS)) {
       const [seconds, sum] = run(program(columns));
       sums[reader] = sum;

@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import { machine } from '../shared/compare-input.ts';
+import { programOptions } from '../shared/program-options.ts';
 
 /**
  * Times the whole command `quadrille table`, including the start of its process, and the same query by DuckDB's Node
@@ -14,12 +14,9 @@ import { machine } from '../shared/compare-input.ts';
  * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1
  * node --import tsx bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
  */
-const { values: options } = parseArgs({
-  options: {
-    file: { type: 'string', default: join('node_modules', 'vega-datasets', 'data', 'flights-3m.parquet') },
-    dist: { type: 'string', default: join(import.meta.dirname, '..', '..', 'dist') },
-    rounds: { type: 'string', default: '5' },
-  },
+const options = programOptions({
+  file: join('node_modules', 'vega-datasets', 'data', 'flights-3m.parquet'),
+  ...{ dist: join(import.meta.dirname, '..', '..', 'dist'), rounds: 5 },
 });
 
 interface Question {
@@ -120,7 +117,7 @@ console.log(
 );
 for (const question of QUESTIONS) {
   const [ours, theirs]: [Measured[], Measured[]] = [[], []];
-  for (let round = 0; round <= Number(options.rounds); round++) {
+  for (let round = 0; round <= options.rounds; round++) {
     // The first round is not counted, because it brings the files into the page cache.
     const both = [measure(ourProgram(question)), measure(theirProgram(question))] as const;
     if (round === 0) continue;

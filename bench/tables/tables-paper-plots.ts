@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import { drawPanels, type Panel } from '../shared/panels.ts';
+import { programWords } from '../shared/program-options.ts';
 import type { MeasuredLists, MeasuredTables } from './tables-paper-measured.ts';
 
 /**
@@ -11,10 +11,7 @@ import type { MeasuredLists, MeasuredTables } from './tables-paper-measured.ts';
  *
  * node --import tsx bench/tables/tables-paper-plots.ts [--docs docs] FILE…
  */
-const { values: options, positionals: files } = parseArgs({
-  options: { docs: { type: 'string', default: 'docs' } },
-  allowPositionals: true,
-});
+const { options, positionals: files } = programWords({ docs: 'docs' });
 if (files.length === 0) throw new Error('Name one or more files that bench/tables/tables-paper.ts wrote.');
 
 const TITLE = 'Point lists: a scan beside histogram pyramids';

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { parseArgs } from 'node:util';
 import * as t from '../../algorithms/tables/index.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import { activeOf, byPyramid, byScan, cellsOf, type PointLister } from '../experiments/point-lists.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import type { MeasuredLists, MeasuredOperation, MeasuredTables } from './tables-paper-measured.ts';
 import { operations, type Records, randomRecords } from './tables-paper-operations.ts';
 
@@ -24,17 +24,11 @@ import { operations, type Records, randomRecords } from './tables-paper-operatio
  * node --import tsx bench/tables/tables-paper.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
  *   [--records 1000000] [--side 2048] [--rounds 15] [--label 'machine'] [--out FILE]
  */
-const { values: options } = parseArgs({
-  options: {
-    ...BACKEND_OPTIONS,
-    records: { type: 'string', default: '1000000' },
-    side: { type: 'string', default: '2048' },
-    rounds: { type: 'string', default: '15' },
-    label: { type: 'string' },
-    out: { type: 'string' },
-  },
+const options = programOptions({
+  ...BACKEND_OPTIONS,
+  ...{ records: 1000000, side: 2048, rounds: 15, label: undefined, out: undefined },
 });
-const [rounds, side, records] = [options.rounds, options.side, options.records].map(Number) as [number, number, number];
+const { rounds, side, records } = options;
 
 const AMONG = [1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144];
 const WAYS: { readonly [way: string]: PointLister } = {

@@ -1,8 +1,8 @@
-import { parseArgs } from 'node:util';
 import * as t from '../../algorithms/tables/index.ts';
 import { optionalPackage } from '../peers/optional.ts';
 import { machine } from '../shared/compare-input.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { lineitem } from './lineitem.ts';
 import { measureOnDevice } from './table-device.ts';
 import { measurePrepared } from './table-prepared.ts';
@@ -21,18 +21,12 @@ import { measured, shown } from './table-times.ts';
  * queries over 2^28 rows by the device's own clock; the columns are made on the device. Both options warm up the device
  * before each query.
  */
-const { values: options } = parseArgs({
-  options: {
-    ...BACKEND_OPTIONS,
-    rows: { type: 'string' },
-    prepared: { type: 'boolean', default: false },
-    device: { type: 'boolean', default: false },
-    rounds: { type: 'string', default: '15' },
-    only: { type: 'string', default: '' },
-  },
+const options = programOptions({
+  ...BACKEND_OPTIONS,
+  ...{ rows: undefined, prepared: false, device: false, rounds: 15, only: '' },
 });
 const rows = Number(options.rows ?? (options.device ? 2 ** 28 : options.prepared ? 2 ** 20 : 1e7));
-const rounds = Number(options.rounds);
+const { rounds } = options;
 
 /** Pseudo-random numbers by Marsaglia's xorshift, 2003; the same in every run. */
 function randomFrom(seed: number): () => number {
@@ -72,7 +66,7 @@ async function openDuckDb(): Promise<DuckDb | undefined> {
   }
   const found = await optionalPackage<Library>('@duckdb/node-api');
   if (found === undefined) return undefined;
-  const instance = await found.library.DuckDBInstance.create(':memory:', { threads: options.workers });
+  const instance = await found.library.DuckDBInstance.create(':memory:', { threads: String(options.workers) });
   const connection = await instance.connect();
   return {
     run: (sql) => connection.run(sql),

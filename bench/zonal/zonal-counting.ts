@@ -1,9 +1,9 @@
 import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Binning, ZonalHistogram } from '../../algorithms/zonal/index.ts';
 import { readZones } from '../../formats/index.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { conusGrid, inMemory, terrain } from './terrain.ts';
 
 /**
@@ -16,21 +16,12 @@ import { conusGrid, inMemory, terrain } from './terrain.ts';
  *
  * `--tree` has the folders of the checkouts; default is this one alone.
  */
-const { values: options } = parseArgs({
-  options: {
-    cells: { type: 'string', default: '92e6' },
-    rounds: { type: 'string', default: '7' },
-    bins: { type: 'string', default: '256,5000' },
-    tree: { type: 'string', default: '.' },
-    workers: { type: 'string', default: '2' },
-    statistics: { type: 'boolean', default: false },
-  },
-});
+const options = programOptions({ cells: 92e6, rounds: 7, bins: [256, 5000], tree: '.', workers: 2, statistics: false });
 
 /** Number of untimed rounds, in which code is compiled and memory is taken. */
 const WARM_UP = 3;
 
-const grid = conusGrid(Number(options.cells));
+const grid = conusGrid(options.cells);
 const { width, height } = grid;
 const cells = terrain({ row: 0, column: 0, rows: height, columns: width });
 const { zones } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
@@ -47,7 +38,7 @@ async function openTree(folder: string): Promise<Tree> {
   const load = (file: string): Promise<never> => import(pathToFileURL(resolve(folder, file)).href) as Promise<never>;
   const { open }: typeof import('../../on-node.ts') = await load('on-node.ts');
   const { zonalHistogram }: typeof import('../../algorithms/zonal/index.ts') = await load('algorithms/zonal/index.ts');
-  const context = await open({ backend: 'workers', workers: Number(options.workers) });
+  const context = await open({ backend: 'workers', workers: options.workers });
   return {
     name: folder,
     count: (binning) => zonalHistogram(context, { zones, raster, binning, statistics: options.statistics }),
@@ -60,7 +51,7 @@ console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.ve
 console.log(`raster   ${width} × ${height} u16, ${zones.names.length} zones\n`);
 console.log('| bins | checkout | processor time, ms: median (min) | wall, ms: median (min) | cells in zones |');
 console.log('| ---: | --- | ---: | ---: | ---: |');
-for (const bins of options.bins.split(',').map(Number)) await measure(bins);
+for (const bins of options.bins) await measure(bins);
 for (const tree of trees) await tree.close();
 
 async function measure(bins: number): Promise<void> {
@@ -69,7 +60,7 @@ async function measure(bins: number): Promise<void> {
   const times = trees.map((): { cpu: number; wall: number }[] => []);
   let inside = 0n;
   let expected = '';
-  for (let round = -WARM_UP; round < Number(options.rounds); round++) {
+  for (let round = -WARM_UP; round < options.rounds; round++) {
     for (const [at, tree] of trees.entries()) {
       const cpu = process.cpuUsage();
       const start = performance.now();

@@ -3,10 +3,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { machineFacts, machineLines } from '../harness/machine.ts';
 import { tableLines } from '../shared/markdown-table.ts';
+import { programWords } from '../shared/program-options.ts';
 import { cpuOf, median, type Run, shown, timed } from '../shared/timed-process.ts';
 
 /**
@@ -22,17 +22,9 @@ import { cpuOf, median, type Run, shown, timed } from '../shared/timed-process.t
  * What follows `--` is passed to the command. The first run of each job is not counted: it brings files into the cache.
  * Needs /usr/bin/time, and python3-gdal and numpy for `--loop`.
  */
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    files: { type: 'string' },
-    partition: { type: 'string' },
-    geotiff: { type: 'string' },
-    loop: { type: 'boolean', default: false },
-    bins: { type: 'string', default: '5000' },
-    rounds: { type: 'string', default: '3' },
-    python: { type: 'string', default: '/usr/bin/python3' },
-  },
+const { options, positionals } = programWords({
+  ...{ files: undefined, partition: undefined, geotiff: undefined, loop: false, bins: 5000 },
+  ...{ rounds: 3, python: '/usr/bin/python3' },
 });
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -57,7 +49,7 @@ try {
   const rows = [['job', 'cells in zones', 's', 'processor s', 'G cells/s', 'peak memory, MB']];
   for (const job of jobs) {
     job.run();
-    const runs = Array.from({ length: Number(options.rounds) }, () => job.run());
+    const runs = Array.from({ length: options.rounds }, () => job.run());
     const cells = [...(await countsOf(job)).values()].reduce((sum, count) => sum + count, 0);
     const rate = cells / median(runs.map(({ seconds }) => seconds)) / 1e9;
     const peak = largestOf(runs.map(({ bytes }) => bytes)) / 1e6;
@@ -89,8 +81,8 @@ function loop(raster: string): Job {
     'counties',
     out,
     '0',
-    options.bins,
-    options.bins,
+    String(options.bins),
+    String(options.bins),
   ];
   return { name: 'the loop', out, run: () => timed(options.python, args, { GDAL_NUM_THREADS: '1' }) };
 }

@@ -5,8 +5,8 @@ import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { writeGeoTiff } from '../../formats/index.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
@@ -21,15 +21,9 @@ import { gridOf, terrain } from './terrain.ts';
  * The files are made in a new folder inside `--folder` (by default the system's temporary folder), and removed
  * afterwards. A file takes 0.4 GB for a side of 20,000 cells, and 4 GB and some minutes to write for 63,246 cells.
  */
-const { values: options } = parseArgs({
-  options: {
-    sides: { type: 'string', default: '6325,20000' },
-    layouts: { type: 'string', default: 'tiles,strips' },
-    jobs: { type: 'string', default: 'counts,stats' },
-    workers: { type: 'string', default: '2' },
-    limit: { type: 'string', default: String(2 ** 30) },
-    folder: { type: 'string', default: tmpdir() },
-  },
+const options = programOptions({
+  ...{ sides: [6325, 20000], layouts: 'tiles,strips', jobs: 'counts,stats', workers: 2 },
+  ...{ limit: 2 ** 30, folder: tmpdir() },
 });
 
 const LAYOUTS = { tiles: { tile: { columns: 256, rows: 256 } }, strips: { stripRows: 16 } };
@@ -50,7 +44,7 @@ console.log(
 );
 console.log('| ---: | ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |');
 try {
-  for (const side of options.sides.split(',').map(Number)) await measureSize(side);
+  for (const side of options.sides) await measureSize(side);
 } finally {
   await rm(folder, { recursive: true });
 }
@@ -81,7 +75,7 @@ async function zonal(raster: string, wanted: readonly string[]): Promise<Run> {
   const path = (name: string): string => fileURLToPath(new URL(name, project));
   const memory = join(folder, 'peak-memory');
   const words = ['--zones', path('node_modules/us-atlas/counties-10m.json'), '--layer', 'counties', '--raster', raster];
-  const rest = ['--bins', '0:65536:256', '--backend', 'workers', '--workers', options.workers, '--json-log'];
+  const rest = ['--bins', '0:65536:256', '--backend', 'workers', '--workers', String(options.workers), '--json-log'];
   const command = [path('cli/quadrille.mjs'), 'zonal', ...words, ...rest, '--out', 'counts.csv', ...wanted];
   const start = performance.now();
   const log = await nodeRun(
@@ -133,7 +127,7 @@ async function report(side: number, layout: string, file: string, job: string, r
     inside,
   ];
   console.log(`| ${columns.join(' | ')} |`);
-  if (peakBytes <= Number(options.limit)) return;
+  if (peakBytes <= options.limit) return;
   console.error(`${(peakBytes / 2 ** 20).toFixed(0)} MiB are more than the limit.`);
   process.exitCode = 1;
 }

@@ -3,10 +3,10 @@ import { cp, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/index.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { cpuOf, median, type Run, shown, timed } from '../shared/timed-process.ts';
 import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';
@@ -24,16 +24,9 @@ import { gridOf, terrain } from './terrain.ts';
  * Files that already exist in `--folder` are reused. Without `--folder`, the files are made in a temporary folder and
  * removed afterwards. Needs python3-gdal, numpy and /usr/bin/time.
  */
-const { values: options } = parseArgs({
-  options: {
-    columns: { type: 'string', default: '20000' },
-    rows: { type: 'string', default: '10000' },
-    files: { type: 'string', default: 'i16,f32,f32-2,f32-3' },
-    jobs: { type: 'string', default: 'bins,bins+stats,stats' },
-    rounds: { type: 'string', default: '5' },
-    folder: { type: 'string' },
-    python: { type: 'string', default: '/usr/bin/python3' },
-  },
+const options = programOptions({
+  ...{ columns: 20000, rows: 10000, files: 'i16,f32,f32-2,f32-3', jobs: 'bins,bins+stats,stats' },
+  ...{ rounds: 5, folder: undefined, python: '/usr/bin/python3' },
 });
 
 type Packing = Pick<GeoTiffRaster, 'sample' | 'predictor' | 'tile' | 'stripRows'>;
@@ -80,11 +73,11 @@ async function measureFile(name: string, command: string): Promise<void> {
   const raster = join(resolve(options.folder ?? work), `${name}.tif`);
   if ((await stat(raster).catch(() => undefined)) === undefined) await writeRaster(raster, FILES[name]!);
   const megabytes = ((await stat(raster)).size / 1e6).toFixed(0);
-  const inflating = await inflateAlone(raster, Number(options.rounds));
+  const inflating = await inflateAlone(raster, options.rounds);
   for (const job of options.jobs.split(',')) {
     const ours: Run[] = [];
     const loop: Run[] = [];
-    for (let round = 0; round < Number(options.rounds); round++) {
+    for (let round = 0; round < options.rounds; round++) {
       loop.push(timed(options.python, loopArguments(raster, job), { GDAL_NUM_THREADS: '1' }));
       ours.push(timed(process.execPath, ourArguments(command, raster, job), {}));
     }
@@ -99,7 +92,7 @@ async function measureFile(name: string, command: string): Promise<void> {
 }
 
 function writeRaster(file: string, packing: Packing): Promise<void> {
-  const grid = { ...gridOf(Number(options.columns), Number(options.rows)), crs: 'EPSG:4326' };
+  const grid = { ...gridOf(options.columns, options.rows), crs: 'EPSG:4326' };
   const nodata = packing.sample === 'f32' ? -9999 : -32768;
   return writeGeoTiff(file, { ...grid, ...packing, nodata, compression: 'deflate' }, (window) =>
     heights(window, packing.sample === 'f32'),

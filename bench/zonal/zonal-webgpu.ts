@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { snapToGrid } from '../../algorithms/geometry/grid.ts';
 import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 import { binEdges, createClassifier } from '../../algorithms/zonal/binning.ts';
@@ -14,6 +13,7 @@ import { readZones } from '../../formats/index.ts';
 import { Column } from '../../primitives/columns/column.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { fn, map, plus, reduce, u32 } from '../../primitives/index.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
 import { printSteps, type Spread, showSpread, type TimedPipeline, timePipeline } from '../shared/webgpu-timing.ts';
 import { scanline } from './scanline.ts';
@@ -27,27 +27,13 @@ import { gridOf, terrain } from './terrain.ts';
  * node --import tsx bench/zonal/zonal-webgpu.ts [--adapter hardware|software] [--side 20000] [--bins 256] [--rounds 11]
  *   [--tile 64] [--rasters terrain,noise,flat] [--zones file] [--layer name] [--own-bins N] [--keyed-tile N]
  */
-const { values: options } = parseArgs({
-  options: {
-    adapter: { type: 'string', default: 'hardware' },
-    side: { type: 'string', default: '20000' },
-    bins: { type: 'string', default: '256' },
-    rounds: { type: 'string', default: '11' },
-    tile: { type: 'string', default: '64' },
-    rasters: { type: 'string', default: 'terrain,noise,flat' },
-    zones: { type: 'string', default: 'node_modules/us-atlas/counties-10m.json' },
-    layer: { type: 'string', default: 'counties' },
-    'own-bins': { type: 'string' },
-    'keyed-tile': { type: 'string' },
-  },
+const options = programOptions({
+  ...{ adapter: 'hardware', side: 20000, bins: 256, rounds: 11, tile: 64 },
+  ...{ rasters: 'terrain,noise,flat', zones: 'node_modules/us-atlas/counties-10m.json' },
+  ...{ layer: 'counties', 'own-bins': undefined, 'keyed-tile': undefined },
 });
 const adapter = options.adapter === 'software' ? 'software' : 'hardware';
-const [side, bins, rounds, tile] = [options.side, options.bins, options.rounds, options.tile].map(Number) as [
-  number,
-  number,
-  number,
-  number,
-];
+const { side, bins, rounds, tile } = options;
 
 const same = fn('same', { word: u32 }, u32, ({ word }) => word);
 /** The name of the kernel that warms up the device; the measured job does not use this kernel. */

@@ -1,11 +1,11 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import type { RasterSource } from '../../algorithms/geometry/raster.ts';
 import { type ZonalHistogram, zonalHistogram } from '../../algorithms/zonal/index.ts';
 import { openGeoTiff, readZones, writeGeoTiff } from '../../formats/index.ts';
-import { open } from '../../on-node.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
 import { type ScanlineJob, scanline } from './scanline.ts';
 import { scanlineInBands } from './scanline-in-bands.ts';
 import { conusGrid, inMemory, terrain } from './terrain.ts';
@@ -18,27 +18,19 @@ import { conusGrid, inMemory, terrain } from './terrain.ts';
  *
  * node --import tsx bench/zonal/zonal.ts [--cells 2e8] [--workers 2] [--rounds 5] [--backend workers|webgpu] [--memory-only]
  */
-const { values: options } = parseArgs({
-  options: {
-    cells: { type: 'string', default: '2e8' },
-    workers: { type: 'string', default: '2' },
-    rounds: { type: 'string', default: '5' },
-    backend: { type: 'string', default: 'workers' },
-    'memory-only': { type: 'boolean', default: false },
-  },
-});
+const options = programOptions({ cells: 2e8, workers: 2, rounds: 5, backend: 'workers', 'memory-only': false });
 
 const BINS = 256;
 const WIDTH = 65536 / BINS;
 /** Number of untimed rounds, in which code is compiled and memory is allocated. */
 const WARM_UP = 6;
 
-const rounds = Number(options.rounds);
-const grid = conusGrid(Number(options.cells));
+const { rounds } = options;
+const grid = conusGrid(options.cells);
 const { zones } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
 const slotOf = Uint16Array.from({ length: 65536 }, (_, value) => Math.floor(value / WIDTH));
 const cells = terrain({ row: 0, column: 0, rows: grid.height, columns: grid.width });
-const context = await open({ backend: options.backend as 'workers', workers: Number(options.workers) });
+const context = await openNamed(options);
 const name = options.backend === 'workers' ? `workers ${options.workers}` : options.backend;
 const expected = scanline(jobOf(cells));
 const inside = expected.reduce((sum, count) => sum + count, 0);
