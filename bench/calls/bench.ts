@@ -1,6 +1,6 @@
 import type { Context } from '../../primitives/context/context.ts';
 import type { Column } from '../../primitives/index.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
+import { spreadOf } from '../shared/measuring.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';
 
 /** One measurement of this library or of a peer. A peer prints each measurement as one line of JSON. */
@@ -70,7 +70,7 @@ export async function timesOf(
   await heat();
   const taken: number[] = [];
   for (let i = 0; i < times; i++) taken.push(await once());
-  const { median, min, max } = spread(taken);
+  const { median, min, max } = spreadOf(taken);
   return { ms: median, min, max };
 }
 

@@ -2,7 +2,7 @@ import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { input, u32 } from '../../primitives/index.ts';
 import { chain, chained } from '../experiments/chain.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
+import { spreadOf } from '../shared/measuring.ts';
 import type { Bench } from './bench.ts';
 
 const PROFILES = 11;
@@ -54,7 +54,7 @@ async function printTimes(backend: WebGpuBackend, heat: () => Promise<void>, cal
     }
   }
   console.log('\n| number | command | ms |\n| --- | --- | --- |');
-  const medians = [...times].map(([name, taken]) => [name, spread(taken).median] as const);
+  const medians = [...times].map(([name, taken]) => [name, spreadOf(taken).median] as const);
   for (const [name, median] of medians) console.log(`| ${name} | ${median.toFixed(4)} |`);
   const sum = medians.reduce((so, [, median]) => so + median, 0);
   console.log(`| | sum of all commands | ${sum.toFixed(4)} |`);
@@ -62,6 +62,6 @@ async function printTimes(backend: WebGpuBackend, heat: () => Promise<void>, cal
     for (let i = 0; i < TOGETHER; i++) call();
   };
   await heat();
-  const together = spread(await backend.time([chains, chains, chains]).then((all) => [...all]));
+  const together = spreadOf(await backend.time([chains, chains, chains]).then((all) => [...all]));
   console.log(`| | one of ${TOGETHER} chains submitted together | ${(together.median / TOGETHER).toFixed(4)} |`);
 }

@@ -1,13 +1,7 @@
+import { type Spread, spreadOf } from '../shared/measuring.ts';
 import type { Candidate, Round } from './candidate.ts';
 import type { ElementType } from './experiment.ts';
 import type { Job } from './job.ts';
-
-/** Median, minimum and maximum of some numbers. */
-export interface Spread {
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-}
 
 /** The measured times of one candidate for one case, in nanoseconds per call. */
 export interface Row {
@@ -51,12 +45,6 @@ export function rowOf(
     rounds: rounds.length,
     ...facts,
   };
-}
-
-/** The median, minimum and maximum of at least one number. */
-export function spreadOf(numbers: readonly number[]): Spread {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
 /** Gigabytes per second at the median time; undefined if `bytes` is undefined. */

@@ -1,7 +1,8 @@
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
+import type { Spread } from '../shared/measuring.ts';
 import type { MachineFacts } from './machine.ts';
 import type { Omission } from './measure.ts';
-import { type Row, rateOf, type Spread } from './row.ts';
+import { type Row, rateOf } from './row.ts';
 
 /** The complete results of one run. */
 export interface Results {

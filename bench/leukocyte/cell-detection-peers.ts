@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type DetectionOptions, detectPeaks, refineContours } from '../../algorithms/cell-tracking/index.ts';
 import { open } from '../../on-node.ts';
 import { type Context, input, type Table, u32 } from '../../primitives/index.ts';
-import { machine, median } from '../shared/compare-input.ts';
+import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { type FoundCells, matchVideo } from './cell-accuracy.ts';
 import { type CellVideoFrame, cellVideo } from './cell-video.ts';

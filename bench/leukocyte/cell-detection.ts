@@ -8,10 +8,10 @@ import {
 } from '../../algorithms/cell-tracking/index.ts';
 import { packSlopes } from '../../algorithms/cell-tracking/slopes.ts';
 import { type Column, input, type Table, u32 } from '../../primitives/index.ts';
-import { machine } from '../shared/compare-input.ts';
+import { keepBusy, machine, median, timesOf } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
+import { deviceTime } from '../shared/webgpu-timing.ts';
 import { matchDetections } from './cell-accuracy.ts';
 import { cellVideo } from './cell-video.ts';
 import { plainScores } from './plain-cells.ts';
@@ -87,7 +87,7 @@ async function report(name: string, run: () => Table): Promise<void> {
     await context.sync();
     context.dispose(made);
   });
-  row(name, waited, await deviceTime(run));
+  row(name, waited, options.adapter === 'hardware' ? await deviceTime(context, run) : undefined);
 }
 
 function row(name: string, ms: number, device: number | undefined): void {
@@ -96,32 +96,8 @@ function row(name: string, ms: number, device: number | undefined): void {
 
 /** Milliseconds from a call until the device is done. */
 async function timeOf(run: () => Promise<void>): Promise<number> {
-  for (const from = performance.now(); performance.now() - from < HEAT_MS; ) await run();
-  const times: number[] = [];
-  for (let round = -3; round < rounds; round++) {
-    const from = performance.now();
-    await run();
-    if (round >= 0) times.push(performance.now() - from);
-  }
-  return spread(times).median;
-}
-
-/** Milliseconds per call by the device's clock, over many consecutive calls; undefined if it has no clock. */
-async function deviceTime(run: () => Table): Promise<number | undefined> {
-  const { backend } = context as unknown as {
-    backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
-  };
-  if (backend.time === undefined || options.adapter !== 'hardware') return undefined;
-  const calls = 20;
-  const many = (): void => {
-    for (let i = 0; i < calls; i++) context.dispose(run());
-  };
-  const times: number[] = [];
-  for (let round = 0; round < 7; round++) {
-    const [, taken] = await backend.time([many, many]);
-    times.push(taken! / calls);
-  }
-  return spread(times).median;
+  await keepBusy(run, HEAT_MS);
+  return median(await timesOf(run, { rounds, warmUps: 3 }));
 }
 
 /** Computes all scores by a plain loop in f64. Returns the milliseconds that it took. */

@@ -1,7 +1,7 @@
 import { type TrackingOptions, trackFrame } from '../../algorithms/cell-tracking/index.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { type PeerCell, type PeerWindow, runLeukocyte } from '../peers/leukocyte.ts';
-import { machine } from '../shared/compare-input.ts';
+import { machine } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { type CellWindow, columnsOfCells, type GivenCells, givenCells, windowsOf } from './tracked-cells.ts';

@@ -4,10 +4,9 @@ import { evolveSnakes } from '../../algorithms/cell-tracking/snake.ts';
 import { cutWindows, windowShape } from '../../algorithms/cell-tracking/windows.ts';
 import { type Column, constant, f32, input, type Table, u32 } from '../../primitives/index.ts';
 import { runLeukocyte } from '../peers/leukocyte.ts';
-import { machine } from '../shared/compare-input.ts';
+import { machine, median, timesOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
 import { columnsOfCells, givenCells, windowsOf } from './tracked-cells.ts';
 
 /**
@@ -119,13 +118,7 @@ async function followed(run: typeof prepared, others: { readonly [name: string]:
 
 /** Milliseconds from a call until the device is done. */
 async function timeOf(run: () => Promise<void>): Promise<number> {
-  const times: number[] = [];
-  for (let round = -3; round < rounds; round++) {
-    const from = performance.now();
-    await run();
-    if (round >= 0) times.push(performance.now() - from);
-  }
-  return spread(times).median;
+  return median(await timesOf(run, { rounds, warmUps: 3 }));
 }
 
 function peer(folder: string): { whole: number; fields: number; snakes: number } {

@@ -1,5 +1,5 @@
 import type { Context, Table } from '../../primitives/index.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
+import { spreadOf } from '../shared/measuring.ts';
 
 /** One version of a computation. All steps of a ladder give the same result in different ways. */
 export interface Step {
@@ -73,7 +73,7 @@ async function timeOf(run: () => Promise<void>, rounds: number): Promise<number>
     if (round >= 0) times.push(performance.now() - from);
     if (times.length > 0 && performance.now() - start > PATIENCE) break;
   }
-  return spread(times).median;
+  return spreadOf(times).median;
 }
 
 /** Throws if two columns differ in any byte. */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { machine } from '../shared/compare-input.ts';
+import { machine } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { cellVideo } from './cell-video.ts';

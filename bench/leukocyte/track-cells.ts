@@ -5,10 +5,9 @@ import {
   trackCells,
 } from '../../algorithms/cell-tracking/index.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
-import { machine } from '../shared/compare-input.ts';
+import { machine, spreadOf } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
 import { matchVideo, trackAccuracy } from './cell-accuracy.ts';
 import { type CellVideoFrame, type CellVideoOptions, cellVideo } from './cell-video.ts';
 
@@ -62,7 +61,7 @@ async function reportSpeed(): Promise<void> {
       launches = (context.backend.counters.dispatches - before.dispatches) / counted;
       allocations = context.backend.counters.allocations - before.allocations;
     }
-    const { median, min, max } = spread(times);
+    const { median, min, max } = spreadOf(times);
     const ms = `${median.toFixed(2)} (${min.toFixed(2)} … ${max.toFixed(2)})`;
     console.log(`| ${cells} | ${ms} | ${(1000 / median).toFixed(0)} | ${launches.toFixed(1)} | ${allocations} |`);
   }
@@ -110,7 +109,7 @@ async function reportAccuracy(): Promise<void> {
       const mean = all.reduce((a, b) => a + b) / all.length;
       return `${mean.toFixed(digits)} (${smallestOf(all).toFixed(digits)})`;
     };
-    const off = spread(found.map(({ error }) => error)).median.toFixed(2);
+    const off = spreadOf(found.map(({ error }) => error)).median.toFixed(2);
     const shares = [column(({ f1 }) => f1, 3), off, column(({ whole }) => whole, 3), column(({ recall }) => recall, 3)];
     console.log(`| ${name} | ${shares.join(' | ')} |`);
   }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import Flatbush from 'flatbush';
 import KDBush from 'kdbush';
 import { buildPointTree, nearest, nearestInTree, withinRadius } from '../../algorithms/neighbours/index.ts';
-import { machine } from '../shared/compare-input.ts';
+import { inTurns, keepBusy, machine, median, type Took } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 
@@ -46,30 +46,18 @@ function numbers(length: number, seed: number): Float32Array {
   });
 }
 
-interface Time {
-  readonly wall: number;
-  readonly processor: number;
-}
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1]!;
-
 /**
  * Milliseconds of warm-up: an idle GPU runs at a fifth of its clock frequency and needs some tenths of a second to
  * raise it.
  */
 const HEAT_MS = options.backend === 'webgpu' && options.adapter === 'hardware' ? 600 : 0;
 
-async function timeOf(run: () => unknown): Promise<Time> {
-  for (const from = performance.now(); performance.now() - from < HEAT_MS; ) await run();
-  const times: Time[] = [];
-  for (let round = 0; round <= rounds; round++) {
-    const [before, start] = [process.cpuUsage(), performance.now()];
-    await run();
-    const [wall, used] = [performance.now() - start, process.cpuUsage(before)];
-    // The first round includes compilation, so it is not counted.
-    if (round > 0) times.push({ wall, processor: (used.user + used.system) / 1000 });
-  }
-  return { wall: median(times.map(({ wall }) => wall)), processor: median(times.map(({ processor }) => processor)) };
+/** Median milliseconds of some work. The first round includes compilation, so it is not counted. */
+async function timeOf(run: () => unknown): Promise<Took> {
+  await keepBusy(run, HEAT_MS);
+  const [took] = (await inTurns({ run }, { rounds })).values();
+  const of = (field: keyof Took): number => 1000 * median(took!.map((each) => each[field]));
+  return { wall: of('wall'), processor: of('processor') };
 }
 
 await using context = await openNamed(options);

@@ -1,9 +1,8 @@
 import { play, STEPS } from '../../examples/web/frame.ts';
 import type { Controls } from '../../examples/web/scene.ts';
-import { machine } from '../shared/compare-input.ts';
+import { machine, spreadOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
  * Times the frames that the page in examples/web computes, without a browser. A frame moves 200,000 points, counts them
@@ -57,9 +56,11 @@ async function measure(backend: string): Promise<void> {
   const inSteps: Awaited<ReturnType<typeof player.nextInSteps>>[] = [];
   for (let i = 0; i < rounds; i++) inSteps.push(await player.nextInSteps(controls));
   const { components, checksum } = await inSteps.at(-1)!.frame.told;
-  const steps = STEPS.map((step) => spread(inSteps.map(({ times }) => times[step])).median);
-  const { median, min } = spread(computed);
+  const steps = STEPS.map((step) => spreadOf(inSteps.map(({ times }) => times[step])).median);
+  const { median, min } = spreadOf(computed);
   const max = computed.toSorted((a, b) => a - b)[Math.floor(rounds * 0.9)]!;
-  const [first, last] = [[median, min, max, spread(shown).median], steps].map((all) => all.map((ms) => ms.toFixed(2)));
+  const [first, last] = [[median, min, max, spreadOf(shown).median], steps].map((all) =>
+    all.map((ms) => ms.toFixed(2)),
+  );
   console.log(`| ${[backend, ...first!, launches, ...last!, components, checksum].join(' | ')} |`);
 }

@@ -3,6 +3,7 @@ import { parseBoundaryText } from '../../algorithms/boundary-text/index.ts';
 import { parseBoundariesOn } from '../../formats/result-sets/boundaries-on-device.ts';
 import { parseBoundaries } from '../../formats/result-sets/boundaries-text.ts';
 import type { PolygonTile } from '../../formats/result-sets/result-set.ts';
+import { inTurns, median } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { boundariesText } from './polygon-files.ts';
@@ -46,7 +47,7 @@ function writeText(polygons: number, decimals: number): Uint8Array {
 }
 
 type Contestant = readonly [name: string, run: () => Promise<PolygonTile | undefined> | PolygonTile];
-const contestants: Contestant[] = [
+const contestants = Object.fromEntries<Contestant[1]>([
   ['one thread', () => parseBoundaries(text, 'text')],
   ...contexts.flatMap(({ backend, context }): Contestant[] => [
     [backend, () => parseBoundariesOn(context, text, 'text', parts)],
@@ -67,35 +68,20 @@ const contestants: Contestant[] = [
       },
     ],
   ]),
-];
+]);
 
-const wall = new Map<string, number[]>(contestants.map(([name]) => [name, []]));
-const processor = new Map<string, number[]>(contestants.map(([name]) => [name, []]));
-for (let round = -2; round < options.rounds; round++) {
-  let expected: PolygonTile | undefined;
-  for (const [name, run] of contestants) {
-    const used = process.cpuUsage();
-    const from = performance.now();
-    const tile = await run();
-    const took = performance.now() - from;
-    const { user, system } = process.cpuUsage(used);
-    if (round >= 0) {
-      wall.get(name)!.push(took);
-      processor.get(name)!.push((user + system) / 1000);
-    }
-    expected ??= tile;
-    if (tile !== undefined) requireSame(tile, expected!);
-  }
-}
-for (const [name] of contestants) {
-  const rate = (times: readonly number[]): string => (text.length / 1000 / median(times)).toFixed(0);
-  console.log(`${name.padEnd(28)} ${rate(wall.get(name)!)} MB/s, ${rate(processor.get(name)!)} MB/s of processor time`);
+let expected: PolygonTile | undefined;
+const times = await inTurns(contestants, { rounds: options.rounds, warmUps: 2 }, (tile) => {
+  expected ??= tile;
+  if (tile !== undefined) requireSame(tile, expected!);
+});
+for (const [name, took] of times) {
+  const [wall, processor] = (['wall', 'processor'] as const).map((field) =>
+    (text.length / 1e6 / median(took.map((each) => each[field]))).toFixed(0),
+  );
+  console.log(`${name.padEnd(28)} ${wall} MB/s, ${processor} MB/s of processor time`);
 }
 for (const { context } of contexts) await context.close();
-
-function median(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 1]!;
-}
 
 function requireSame(got: PolygonTile, expected: PolygonTile): void {
   const columns = ({ ids, polygons }: PolygonTile): ArrayBufferView[] => [

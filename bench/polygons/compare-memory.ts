@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
 import { openResultSet } from '../../formats/result-sets/open-result-set.ts';
 import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
-import { machine, median } from '../shared/compare-input.ts';
+import { machine, median } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { boundariesText } from './polygon-files.ts';

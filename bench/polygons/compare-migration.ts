@@ -12,7 +12,8 @@ import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
 import { open } from '../../on-node.ts';
 import { Context } from '../../primitives/context/context.ts';
 import type { Backend } from '../../primitives/contract/backend.ts';
-import { machine, median, openSetPair, requireSameAnswer, spread, timed } from '../shared/compare-input.ts';
+import { openSetPair, requireSameAnswer } from '../shared/compare-input.ts';
+import { machine, median, spread, timed, timesOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { writePolygonFiles } from './polygon-files.ts';
 
@@ -189,14 +190,10 @@ function batchesOf(tasks: readonly PolygonTask[]): PolygonTask[][] {
 async function rateOfAggregate(context: Context, tasks: readonly PolygonTask[]): Promise<number> {
   const batches = batchesOf(tasks);
   const pairs = tasks.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
-  const seconds: number[] = [];
-  for (let round = -1; round < 3; round++) {
-    const { wall } = await timed(async () => {
-      for (const batch of batches) await aggregate(context, batch, matching);
-    });
-    if (round >= 0) seconds.push(wall);
-  }
-  return pairs / median(seconds);
+  const all = async (): Promise<void> => {
+    for (const batch of batches) await aggregate(context, batch, matching);
+  };
+  return (1000 * pairs) / median(await timesOf(all, { rounds: 3 }));
 }
 
 /** Number of words per pair that the aggregator reads back from the device. */

@@ -2,7 +2,8 @@ import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../../algorithms/cross-compare/cross-comparison.ts';
 import type { CompareScheme } from '../../algorithms/cross-compare/job.ts';
 import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
-import { machine, median, openSetPair, requireSameAnswer, spread, type Took, timed } from '../shared/compare-input.ts';
+import { openSetPair, requireSameAnswer } from '../shared/compare-input.ts';
+import { inTurns, machine, median, spread } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 
@@ -35,11 +36,7 @@ if (options.first === undefined || options.second === undefined) {
   throw new Error('Name the two folders to compare: --first FOLDER --second FOLDER');
 }
 
-const SCHEMES: readonly (readonly [name: string, scheme: CompareScheme])[] = [
-  ['NoPipe-S', 'no-pipe-single'],
-  ['NoPipe-M', 'no-pipe-multiple'],
-  ['Pipelined', 'pipelined'],
-];
+const SCHEMES = { 'NoPipe-S': 'no-pipe-single', 'NoPipe-M': 'no-pipe-multiple', Pipelined: 'pipelined' } as const;
 
 const workers = options.workers === undefined ? undefined : Number(options.workers);
 const { p, q, bytes } = await openSetPair(options.first, options.second);
@@ -55,25 +52,20 @@ function run(scheme: CompareScheme): Promise<CrossComparison> {
   return crossCompare(context, { p, q, scheme, parse, parseLanes: lanes }).result;
 }
 
-const times = new Map<CompareScheme, Took[]>(SCHEMES.map(([, scheme]) => [scheme, []]));
 let expected: CrossComparison | undefined;
-for (let round = -1; round < options.rounds; round++) {
-  for (const [name, scheme] of SCHEMES) {
-    const { result, ...took } = await timed(() => run(scheme));
-    expected ??= result;
-    requireSameAnswer(result, expected, name);
-    if (round >= 0) times.get(scheme)!.push(took);
-  }
-}
+const runs = Object.fromEntries(Object.entries(SCHEMES).map(([name, scheme]) => [name, () => run(scheme)]));
+const times = await inTurns(runs, options, (result, name) => {
+  expected ??= result;
+  requireSameAnswer(result, expected, name);
+});
 
 const { polygons, candidates, pairs, similarity } = expected!;
 console.log(
   `input     ${p.tiles.length} tiles, ${polygons.p} + ${polygons.q} polygons, ${(bytes / 1e6).toFixed(1)} MB`,
 );
 console.log(`found     J′ ${similarity} of ${pairs} pairs, ${candidates} candidates`);
-const single = median(times.get('no-pipe-single')!.map(({ wall }) => wall));
-for (const [name, scheme] of SCHEMES) {
-  const took = times.get(scheme)!;
+const single = median(times.get('NoPipe-S')!.map(({ wall }) => wall));
+for (const [name, took] of times) {
   const wall = took.map((each) => each.wall);
   const seconds = median(wall);
   const words = [

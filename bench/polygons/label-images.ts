@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
-import { machine, median } from '../shared/compare-input.ts';
+import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 
 /**

@@ -3,6 +3,7 @@ import { regionsOn } from '../../algorithms/pixelbox/device-regions.ts';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { type PairAreas, pairAreas } from '../../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
+import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { polygonPairs } from './polygon-pairs.ts';
@@ -65,35 +66,31 @@ async function byBackend(): Promise<PairAreas[]> {
 const byScanline = (): ReturnType<typeof scanlineAreas>[] =>
   tiles.map(({ first, second, pairs }) => scanlineAreas(first, second, pairs));
 
-const contestants = { scanline: byScanline, [backend]: byBackend };
-const times: Record<string, number[]> = { scanline: [], [backend]: [] };
-const processor: Record<string, number[]> = { scanline: [], [backend]: [] };
-for (let round = -2; round < options.rounds; round++) {
-  const results: unknown[] = [];
-  for (const [name, run] of Object.entries(contestants)) {
-    const [from, used] = [performance.now(), process.cpuUsage()];
+/** Runs some work `passes` times; returns its last result. */
+const again =
+  <T>(run: () => T | Promise<T>) =>
+  async (): Promise<T> => {
     for (let pass = 1; pass < passes; pass++) await run();
-    results.push(await run());
-    if (round < 0) continue;
-    const { user, system } = process.cpuUsage(used);
-    times[name]!.push((performance.now() - from) / passes);
-    processor[name]!.push((user + system) / 1000 / passes);
-  }
-  compare(results[0] as ReturnType<typeof byScanline>, results[1] as PairAreas[]);
-}
-for (const [name, list] of Object.entries(times)) {
-  const sorted = list.toSorted((a, b) => a - b);
-  const median = sorted[sorted.length >> 1]!;
+    return run();
+  };
+
+let scanned: ReturnType<typeof byScanline> = [];
+const contestants = {
+  scanline: again(() => (scanned = byScanline())),
+  [backend]: again(byBackend),
+};
+const times = await inTurns<unknown>(contestants, { rounds: options.rounds, warmUps: 2 }, (found, name) => {
+  if (name === backend) compare(scanned, found as PairAreas[]);
+});
+for (const [name, took] of times) {
+  const { median, min, max } = spreadOf(took.map(({ wall }) => (1000 * wall) / passes));
+  const processor = spreadOf(took.map((each) => (1000 * each.processor) / passes)).median.toFixed(0);
   console.log(
-    `${name.padEnd(9)}${median.toFixed(0)} ms (${sorted[0]!.toFixed(0)} to ${sorted.at(-1)!.toFixed(0)}), ` +
-      `${(count / median / 1000).toFixed(2)} M pairs/s, ${middle(processor[name]!).toFixed(0)} ms of processors`,
+    `${name.padEnd(9)}${median.toFixed(0)} ms (${min.toFixed(0)} to ${max.toFixed(0)}), ` +
+      `${(count / median / 1000).toFixed(2)} M pairs/s, ${processor} ms of processors`,
   );
 }
 await context.close();
-
-function middle(list: readonly number[]): number {
-  return list.toSorted((a, b) => a - b)[list.length >> 1]!;
-}
 
 function compare(expected: ReturnType<typeof byScanline>, got: PairAreas[]): void {
   for (const [tile, { intersection, p, q }] of expected.entries()) {

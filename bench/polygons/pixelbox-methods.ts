@@ -3,6 +3,7 @@ import { type AreaMethod, planAreas } from '../../algorithms/pixelbox/area-plan.
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { pairAreas } from '../../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
+import { median, timesOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 
@@ -55,16 +56,15 @@ async function measure(teeth: number, scale: number, count: number): Promise<voi
       cells.push('–');
       continue;
     }
-    const times: number[] = [];
-    for (let round = -1; round < options.rounds; round++) {
-      const from = performance.now();
-      const { intersection } = await pairAreas(context, p, q, pairs, { method });
-      if (round >= 0) times.push(performance.now() - from);
-      expected ??= intersection;
-      if (intersection.some((area, i) => area !== expected![i])) throw new Error(`${method} finds other areas.`);
-    }
-    const median = times.toSorted((a, b) => a - b)[times.length >> 1]!;
-    cells.push(`${median.toFixed(1)}${method === 'masks' ? note(p, q, pairs) : ''}`);
+    const times = await timesOf(
+      () => pairAreas(context, p, q, pairs, { method }),
+      options,
+      ({ intersection }) => {
+        expected ??= intersection;
+        if (intersection.some((area, i) => area !== expected![i])) throw new Error(`${method} finds other areas.`);
+      },
+    );
+    cells.push(`${median(times).toFixed(1)}${method === 'masks' ? note(p, q, pairs) : ''}`);
   }
   const { narrow, banded, corners32, corners64 } = planAreas(p, q, pairs, 'auto');
   const choice =

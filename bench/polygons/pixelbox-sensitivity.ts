@@ -10,6 +10,7 @@ import {
   uploadPolygonEdges,
 } from '../../algorithms/pixelbox/index.ts';
 import { sequence } from '../../primitives/index.ts';
+import { type Spread, spreadOf, timesUntilDone } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';
@@ -46,13 +47,6 @@ interface Workload {
 }
 type Method = (workload: Workload) => Promise<SampledAreas>;
 
-/** Milliseconds: the median, minimum and maximum of all rounds. */
-interface Spread {
-  readonly median: number;
-  readonly min: number;
-  readonly max: number;
-}
-
 const methods: Record<string, Method> = {
   PixelOnly: ({ p, q, pairs }) => pixelOnly(context, p, q, pairs, { blockSize }),
   NoSep: ({ p, q, pairs }) => pixelBoxNoSep(context, p, q, pairs, { blockSize }),
@@ -78,12 +72,12 @@ async function measureScale(scale: number): Promise<void> {
     const found = await similarityOf(await method(workload));
     expected ??= found;
     if (found !== expected) throw new Error(`${name} finds ${found}, not ${expected}.`);
-    byScale.get(name)!.push(await timesOf(() => method(workload)));
+    byScale.get(name)!.push(await timeOf(() => method(workload)));
   }
   const row: Spread[] = [];
   for (const threshold of thresholds) {
     const { p, q, pairs } = workload;
-    row.push(await timesOf(() => pixelBox(context, p, q, pairs, { blockSize, threshold })));
+    row.push(await timeOf(() => pixelBox(context, p, q, pairs, { blockSize, threshold })));
   }
   byThreshold.push(row);
   console.log(`scale ${scale}: ${expected}`);
@@ -122,20 +116,10 @@ async function heat(): Promise<void> {
   context.dispose(warm);
 }
 
-/** Times all rounds, after one untimed round. */
-async function timesOf(run: () => Promise<SampledAreas>): Promise<Spread> {
-  const times: number[] = [];
+/** Milliseconds of all rounds, after one untimed round. */
+async function timeOf(run: () => Promise<SampledAreas>): Promise<Spread> {
   await heat();
-  for (let round = 0; round <= rounds; round++) {
-    await context.sync();
-    const start = performance.now();
-    const areas = await run();
-    await context.sync();
-    if (round > 0) times.push(performance.now() - start);
-    context.dispose(areas);
-  }
-  times.sort((a, b) => a - b);
-  return { median: times[Math.floor(times.length / 2)]!, min: times[0]!, max: times.at(-1)! };
+  return spreadOf(await timesUntilDone(context, run, { rounds }));
 }
 
 function report(): void {

@@ -3,9 +3,9 @@ import type { Limits } from '../../index.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { highByte } from '../experiments/primitives.ts';
+import { type Spread, spreadOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
 import { affine, odd, sixteenth } from './primitive-calls.ts';
 
 /**
@@ -47,7 +47,7 @@ const calls: Readonly<Record<string, (inputs: Inputs) => q.Table>> = {
 };
 
 interface Cost {
-  readonly milliseconds: ReturnType<typeof spread>;
+  readonly milliseconds: Spread;
   /** Bytes that a call moves between host and device. */
   readonly moved: number;
 }
@@ -89,7 +89,7 @@ async function onDevice(context: Context, call: () => q.Table): Promise<Cost> {
   const first = await time(once);
   const again = Array.from({ length: rounds + Math.min(1000, Math.ceil(500 / first)) }, () => once);
   const times = (await time(again)).slice(-rounds);
-  return { milliseconds: spread(times), moved: 0 };
+  return { milliseconds: spreadOf(times), moved: 0 };
 }
 
 async function onHost(context: Context, call: () => q.Table): Promise<Cost> {
@@ -105,7 +105,7 @@ async function onHost(context: Context, call: () => q.Table): Promise<Cost> {
     moved = movedBy(context) - before;
     context.dispose(result);
   }
-  return { milliseconds: spread(times), moved };
+  return { milliseconds: spreadOf(times), moved };
 }
 
 function movedBy({ backend }: Context): number {

@@ -3,8 +3,8 @@ import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context/context.ts';
-import { smallestOf } from '../../primitives/host/extremes.ts';
 import { type Column, decodeTiles, fn, map, u32 } from '../../primitives/index.ts';
+import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 
@@ -93,21 +93,17 @@ async function timeOnWorkers(): Promise<void> {
   const context = new Context(await createWorkersBackend({ workers: options.threads }));
   const stored = context.column(words);
   const places = { start: context.column(start), first: context.column(first) };
-  const times: number[] = [];
-  for (let round = 0; round < rounds + 3; round++) {
-    const before = process.cpuUsage();
+  const decode = async (): Promise<Column> => {
     const cells = decodeTiles(stored, places, { columns, rows: 64, as: 'u16' });
     await context.backend.sync();
-    const { user, system } = process.cpuUsage(before);
-    context.dispose(cells);
-    if (round >= 3) times.push((user + system) / 1000);
-  }
-  const sorted = times.sort((a, b) => a - b);
+    return cells;
+  };
+  const [took] = (await inTurns({ decode }, { rounds, warmUps: 3 }, (cells) => context.dispose(cells))).values();
+  const { median, min } = spreadOf(took!.map(({ processor }) => 1000 * processor));
   const rate = (milliseconds: number): string => ((tiles * CELLS) / milliseconds / 1e6).toFixed(2);
-  const median = sorted[sorted.length >> 1]!;
   console.log(`${cpus()[0]!.model}, ${options.threads} threads`);
   console.log(
-    `decode    ${median.toFixed(1)} ms of processor time, ${rate(median)} G cells a second (best ${rate(smallestOf(times))})`,
+    `decode    ${median.toFixed(1)} ms of processor time, ${rate(median)} G cells a second (best ${rate(min)})`,
   );
   await context.close();
 }

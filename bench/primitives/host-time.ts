@@ -1,9 +1,8 @@
 import { input, type Table, u32 } from '../../primitives/index.ts';
 import { chained } from '../experiments/chain.ts';
-import { machine } from '../shared/compare-input.ts';
+import { machine, spreadOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
 import { prepareCall, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
 /**
@@ -83,5 +82,5 @@ async function timeOf(call: () => unknown): Promise<HostTime> {
     launches = (counters.dispatches - before) / AT_ONCE;
     await context.sync();
   }
-  return { launches, ...spread(times) };
+  return { launches, ...spreadOf(times) };
 }

@@ -17,10 +17,10 @@ import {
   uniform,
 } from '../../primitives/index.ts';
 import { flowRound, roundEven } from '../leukocyte/leukocyte-plain.ts';
-import { machine } from '../shared/compare-input.ts';
+import { keepBusy, machine, median, timesUntilDone } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
+import { deviceTime } from '../shared/webgpu-timing.ts';
 
 /**
  * Times `relax` over many small grids together, each grid until its own stop rule holds. The tasks are: the motion
@@ -202,7 +202,8 @@ async function compare(name: string, task: Task, grids: number): Promise<void> {
   requireSame(name, bytes as Cells, expected.state, rounds as Uint32Array, expected.rounds);
   const max = largestOf(expected.rounds);
   const mean = expected.rounds.reduce((sum, each) => sum + each, 0) / grids;
-  const device = await deviceTime(replay);
+  await warmUp(replay);
+  const device = await deviceTime(context, replay).catch(() => undefined);
   const fastest = device ?? played;
   const cell = (value: number | undefined, digits = 3): string => value?.toFixed(digits) ?? '–';
   console.log(
@@ -220,48 +221,18 @@ function filled(on: Context, length: number, value: number): Column<'u32'> {
   return on.column(new Uint32Array(length).fill(value));
 }
 
-/** Repeats the work for {@link HEAT_MS}, because an idle GPU is slow at first. */
-async function warmUp(run: Run): Promise<void> {
-  for (const from = performance.now(); performance.now() - from < HEAT_MS; ) {
+function warmUp(run: Run): Promise<void> {
+  const often = async (): Promise<void> => {
     for (let i = 0; i < 50; i++) context.dispose(run());
     await context.sync();
-  }
+  };
+  return keepBusy(often, HEAT_MS);
 }
 
 /** Milliseconds from a call until the device is done. */
 async function timeOf(run: Run): Promise<number> {
-  const times: number[] = [];
   await warmUp(run);
-  for (let round = -3; round < repeats; round++) {
-    const from = performance.now();
-    const made = run();
-    await context.sync();
-    if (round >= 0) times.push(performance.now() - from);
-    context.dispose(made);
-  }
-  return spread(times).median;
-}
-
-/** Milliseconds per call by the device's clock, over many consecutive calls; undefined if the clock is unavailable. */
-async function deviceTime(run: Run): Promise<number | undefined> {
-  const { backend } = context as unknown as {
-    backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
-  };
-  if (backend.time === undefined) return undefined;
-  const many = (): void => {
-    for (let i = 0; i < 20; i++) context.dispose(run());
-  };
-  const times: number[] = [];
-  try {
-    await warmUp(run);
-    for (let round = 0; round < 7; round++) {
-      const [, taken] = await backend.time([many, many]);
-      times.push(taken! / 20);
-    }
-  } catch {
-    return undefined;
-  }
-  return spread(times).median;
+  return median(await timesUntilDone(context, run, { rounds: repeats, warmUps: 3 }));
 }
 
 /** Gradient magnitudes, scaled from 0 to 1, of synthetic images of cells with soft edges and noise. */

@@ -4,7 +4,6 @@ import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { openRaster } from '../../formats/open-raster.ts';
 import { Context } from '../../primitives/context/context.ts';
-import { smallestOf } from '../../primitives/host/extremes.ts';
 import {
   array,
   type Backend,
@@ -14,6 +13,7 @@ import {
   tileHistograms,
   u32,
 } from '../../primitives/index.ts';
+import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 
@@ -93,20 +93,20 @@ async function openGpu() {
 
 async function timeOnWorkers(): Promise<void> {
   const all = { ...jobs, 'counting by a loop': () => void countByHand() };
-  const times = new Map(Object.keys(all).map((name): [string, number[]] => [name, []]));
-  for (let round = -3; round < options.rounds; round++) {
-    for (const [name, run] of Object.entries(all)) {
-      const before = process.cpuUsage();
+  const works = Object.entries(all).map(([name, run]) => {
+    const work = async () => {
       const result = run();
       await context.backend.sync();
-      const { user, system } = process.cpuUsage(before);
-      if (result !== undefined) context.dispose(result);
-      if (round >= 0) times.get(name)!.push((1000 * (user + system)) / cells);
-    }
-  }
-  for (const [name, each] of times) {
-    const median = each.sort((a, b) => a - b)[each.length >> 1]!.toFixed(2);
-    console.log(`${name.padEnd(20)} ${median} ns of processor time a cell (best ${smallestOf(each).toFixed(2)})`);
+      return result;
+    };
+    return [name, work] as const;
+  });
+  const times = await inTurns(Object.fromEntries(works), { rounds: options.rounds, warmUps: 3 }, (result) =>
+    context.dispose(result ?? []),
+  );
+  for (const [name, took] of times) {
+    const { median, min } = spreadOf(took.map(({ processor }) => (1e9 * processor) / cells));
+    console.log(`${name.padEnd(20)} ${median.toFixed(2)} ns of processor time a cell (best ${min.toFixed(2)})`);
   }
 }
 

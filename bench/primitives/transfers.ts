@@ -8,10 +8,9 @@ import { openNodeGpu } from '../../backends/webgpu-node/node-gpu.ts';
 import { fileElements } from '../../formats/file-elements.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
-import { machine } from '../shared/compare-input.ts';
+import { inTurns, machine, median } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { spread } from '../shared/webgpu-memcpy.ts';
 
 /**
  * Compares this library's transfers between host and device with the fastest possible transfers. On WebGPU, the fastest
@@ -110,39 +109,32 @@ async function measureSmall(): Promise<void> {
   const columns = Array.from({ length: 8 }, (_, i) => context.column(Uint32Array.of(i)));
   const calls = 50;
   const each = async (name: string, call: () => Promise<unknown>): Promise<void> => {
-    const [ours, theirs]: [number[], number[]] = [[], []];
-    for (let round = 0; round <= ROUNDS; round++) {
-      for (const [times, work] of [
-        [ours, call],
-        [theirs, () => floor.small()],
-      ] as const) {
-        const from = performance.now();
-        for (let i = 0; i < calls; i++) await work();
-        if (round > 0) times.push((performance.now() - from) / calls);
-      }
-    }
-    const [mine, min] = [spread(ours).median, spread(theirs).median];
+    const often = (work: () => Promise<unknown>) => async (): Promise<void> => {
+      for (let i = 0; i < calls; i++) await work();
+    };
+    const [mine, min] = (
+      await medians(
+        often(call),
+        often(() => floor.small()),
+      )
+    ).map((ms) => ms / calls) as Pair;
     console.log(`| ${name} | ${mine.toFixed(4)} | ${min.toFixed(4)} | ${(mine / min).toFixed(2)} |`);
   };
   await each('one word', () => context.read(columns[0]!));
   await each('eight words of eight columns, at once', () => Promise.all(columns.map((column) => context.read(column))));
 }
 
-/** Times our transfer and the fastest one in turn. The first round is a warm-up. */
+type Pair = [ours: number, theirs: number];
+
+/** Median milliseconds of two works that take turns. */
+async function medians(ours: () => Promise<unknown>, theirs: () => Promise<unknown>): Promise<Pair> {
+  const times = await inTurns({ ours, theirs }, { rounds: ROUNDS });
+  return [...times.values()].map((took) => 1000 * median(took.map(({ wall }) => wall))) as Pair;
+}
+
+/** Prints the rates of our transfer and the fastest one. */
 async function compare(name: string, mib: number, ours: () => Promise<unknown>, theirs: () => Promise<unknown>) {
-  const [mine, min]: [number[], number[]] = [[], []];
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const [times, work] of [
-      [mine, ours],
-      [min, theirs],
-    ] as const) {
-      const from = performance.now();
-      await work();
-      if (round > 0) times.push(performance.now() - from);
-    }
-  }
-  const rate = (times: number[]): number => (mib * MIB) / spread(times).median / 1e6;
-  const [rateOfOurs, rateOfFloor] = [rate(mine), rate(min)];
+  const [rateOfOurs, rateOfFloor] = (await medians(ours, theirs)).map((ms) => (mib * MIB) / ms / 1e6) as Pair;
   const cells = [name, mib, rateOfOurs.toFixed(2), rateOfFloor.toFixed(2), (rateOfOurs / rateOfFloor).toFixed(2)];
   console.log(`| ${cells.join(' | ')} |`);
 }

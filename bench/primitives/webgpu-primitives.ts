@@ -4,8 +4,9 @@ import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { chain } from '../experiments/chain.ts';
+import { type Spread, spreadOf, timesUntilDone } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
+import { openMemcpy } from '../shared/webgpu-memcpy.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 
@@ -107,7 +108,7 @@ await context.close();
 async function measure(log2: number): Promise<void> {
   const n = 2 ** log2;
   const memcpy = await openMemcpy(gpu, adapter, n * 4);
-  line('memcpy', log2, spread(await memcpy.times(rounds)), peers.get(`copy thrust ${n}`));
+  line('memcpy', log2, spreadOf(await memcpy.times(rounds)), peers.get(`copy thrust ${n}`));
   memcpy.close();
   const inputs = primitiveInputs(context, log2);
   const calls: Readonly<Record<string, () => unknown>> = {
@@ -129,7 +130,7 @@ async function time(run: () => unknown): Promise<Spread> {
   const repeated = Array.from({ length: rounds }, () => () => context.dispose(run()));
   await backend.time(repeated);
   const [, ...times] = await backend.time([warmUp, ...repeated]);
-  return spread(times);
+  return spreadOf(times);
 }
 
 async function timeTogether(run: () => unknown): Promise<number> {
@@ -137,22 +138,14 @@ async function timeTogether(run: () => unknown): Promise<number> {
     for (let call = 0; call < TOGETHER; call++) context.dispose(run());
   };
   const [, ...times] = await backend.time([warmUp, calls, calls, calls]);
-  return spread(times).median / TOGETHER;
+  return spreadOf(times).median / TOGETHER;
 }
 
 /** Times single calls, with a wait after each, on a device that was just kept busy. */
 async function timeToDone(run: () => unknown): Promise<Spread> {
   warmUp();
   await context.sync();
-  const times: number[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const from = performance.now();
-    const result = run();
-    await context.sync();
-    times.push(performance.now() - from);
-    context.dispose(result);
-  }
-  return spread(times);
+  return spreadOf(await timesUntilDone(context, run, { rounds, warmUps: 0 }));
 }
 
 interface Small {
@@ -160,8 +153,6 @@ interface Small {
   readonly together: number;
   readonly toDone: Spread;
 }
-
-type Spread = ReturnType<typeof spread>;
 
 function warmUp(): void {
   reduceAgain(context, heater, adapter === 'hardware' ? 4000 : 1);

@@ -6,7 +6,7 @@ import { measureLoops, measurePlainLoops } from '../calls/loops.ts';
 import { rowsOfPeer } from '../calls/peer.ts';
 import { differences, printTables } from '../calls/report.ts';
 import { measureSelectKth, measureTransfers } from '../calls/transfers.ts';
-import { machine } from '../shared/compare-input.ts';
+import { machine } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 

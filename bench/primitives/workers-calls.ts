@@ -1,7 +1,7 @@
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { bool, type Column, fn, input, map, plus, reduce, u32, uniform } from '../../primitives/index.ts';
-import { machine } from '../shared/compare-input.ts';
+import { machine } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 

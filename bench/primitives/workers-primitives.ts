@@ -5,6 +5,7 @@ import { smallestOf } from '../../primitives/host/extremes.ts';
 import * as q from '../../primitives/index.ts';
 import { plainComposed } from '../experiments/plain-composed.ts';
 import { plainPrimitives } from '../experiments/plain-primitives.ts';
+import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
 import { openPeer } from './primitives-peer.ts';
@@ -138,23 +139,12 @@ async function measureChain(): Promise<void> {
     const second = await waited(context.materialize(q.map(mixed, { x: sums })));
     context.dispose(first, sums, second, await waited(compaction(second)));
   };
-  const times = { fused: [] as number[], unfused: [] as number[] };
-  for (let round = -2; round < 3 * rounds; round++) {
-    const [one, other] = [await timeAsync(fused), await timeAsync(unfused)];
-    if (round < 0) continue;
-    times.fused.push(one);
-    times.unfused.push(other);
-  }
+  const took = await inTurns({ fused, unfused }, { rounds: 3 * rounds, warmUps: 2 });
+  const [one, other] = [...took.values()].map((each) => each.map(({ wall }) => 1000 * wall)) as [number[], number[]];
   console.log('');
   line('map, scan, map, copyIf', 'fused ms', 'min', 'step by step ms', 'min', 'steps ÷ fused', 'min ÷ min');
   line(...Array.from({ length: 7 }, () => '---'));
-  line('', ...sideOf(times.fused), ...sideOf(times.unfused), ...ratiosOf(times.unfused, times.fused));
-}
-
-async function timeAsync(run: () => Promise<void>): Promise<number> {
-  const start = performance.now();
-  await run();
-  return performance.now() - start;
+  line('', ...sideOf(one), ...sideOf(other), ...ratiosOf(other, one));
 }
 
 /** Throws if our result differs from the peer's, or from that of plain JavaScript. */
@@ -186,8 +176,8 @@ function sorted(numbers: readonly number[]): number[] {
 /** The median and the minimum of some times, as text. */
 function sideOf(times: readonly number[]): string[] {
   if (times.length === 0) return ['', ''];
-  const ordered = sorted(times);
-  return [ordered[ordered.length >> 1]!, ordered[0]!].map((time) => time.toFixed(2));
+  const { median, min } = spreadOf(times);
+  return [median, min].map((time) => time.toFixed(2));
 }
 
 /** `others` ÷ `own` as text: the median ratio of all rounds with quartiles, and the ratio of the minimum times. */

@@ -6,7 +6,7 @@ import { decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/inde
 import { joinPolygons, queryPolygons } from '../../algorithms/queries/index.ts';
 import { readPolygonLayer } from '../../formats/index.ts';
 import { Geos } from '../peers/geos-areas.ts';
-import { machine, spread } from '../shared/compare-input.ts';
+import { machine, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 

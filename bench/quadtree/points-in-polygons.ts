@@ -10,7 +10,7 @@ import {
   WORLD,
 } from '../../algorithms/quadrants/index.ts';
 import { placePoints, queryPoints } from '../../algorithms/queries/index.ts';
-import { machine, median, spread } from '../shared/compare-input.ts';
+import { machine, median, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { readParts } from './map-polygons.ts';

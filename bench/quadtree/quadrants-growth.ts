@@ -1,7 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, decompose, placeInDomain } from '../../algorithms/quadrants/index.ts';
-import { machine, median, spread } from '../shared/compare-input.ts';
+import { machine, median, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 

@@ -8,7 +8,7 @@ import {
   WORLD,
 } from '../../algorithms/quadrants/index.ts';
 import type { Context } from '../../primitives/index.ts';
-import { machine, median, spread, timed } from '../shared/compare-input.ts';
+import { machine, median, spread, timesUntilDone } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { bySize, readParts } from './map-polygons.ts';
@@ -82,17 +82,7 @@ async function compareGroup(polygons: Polygons, name: string): Promise<void> {
 }
 
 async function seconds(work: () => Promise<Quadrants>): Promise<number[]> {
-  const taken: number[] = [];
-  for (let round = -1; round < rounds; round++) {
-    const { wall, result } = await timed(async () => {
-      const quadrants = await work();
-      await context.sync();
-      return quadrants;
-    });
-    context.dispose(result);
-    if (round >= 0) taken.push(wall);
-  }
-  return taken;
+  return (await timesUntilDone(context, work, { rounds })).map((ms) => ms / 1000);
 }
 
 async function sizeOf(quadrants: Quadrants): Promise<number> {

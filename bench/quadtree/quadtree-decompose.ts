@@ -8,7 +8,7 @@ import {
   WORLD,
 } from '../../algorithms/quadrants/index.ts';
 import type { Context } from '../../primitives/index.ts';
-import { median } from '../shared/compare-input.ts';
+import { median } from '../shared/measuring.ts';
 import { type Bench, type Group, timeRounds } from './quadtree-experiment.ts';
 import { decomposeSerially, decomposeWholeSerially, type SerialQuadrants } from './serial-quadrants.ts';
 

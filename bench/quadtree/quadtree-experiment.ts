@@ -1,7 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { placeInDomain, type Quadrants, WORLD } from '../../algorithms/quadrants/index.ts';
 import type { Context } from '../../primitives/index.ts';
-import { timed } from '../shared/compare-input.ts';
+import { timed } from '../shared/measuring.ts';
 import { decomposeSerially, type SerialQuadrants } from './serial-quadrants.ts';
 
 /** A group of polygons with similar numbers of vertices, as in the paper's Table 1. */

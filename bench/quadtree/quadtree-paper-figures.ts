@@ -1,5 +1,5 @@
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
-import { median } from '../shared/compare-input.ts';
+import { median } from '../shared/measuring.ts';
 import { type Panel, type PanelPoint, shortNumber } from '../shared/panels.ts';
 import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';
 import type { Measured, Measurement } from './quadtree-experiment.ts';

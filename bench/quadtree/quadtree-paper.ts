@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
 import type { Context } from '../../primitives/index.ts';
-import { machine, spread } from '../shared/compare-input.ts';
+import { machine, spread } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { bySize, readParts } from './map-polygons.ts';

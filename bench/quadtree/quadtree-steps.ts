@@ -3,7 +3,7 @@ import { uploadEdges } from '../../algorithms/quadrants/edges.ts';
 import { DOMAIN_BITS, type DomainPolygons, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import type { Context } from '../../primitives/index.ts';
-import { timed } from '../shared/compare-input.ts';
+import { timed } from '../shared/measuring.ts';
 import type { Bench } from './quadtree-experiment.ts';
 
 /** One level of a decomposition, with the times of all rounds. */

@@ -2,7 +2,7 @@ import Flatbush from 'flatbush';
 import { buildMaqTree, readMaqTree } from '../../algorithms/maq-tree/index.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
 import { placeWindows, polygonsOf, queryPolygons, queryWindows } from '../../algorithms/queries/index.ts';
-import { machine, median, spread } from '../shared/compare-input.ts';
+import { inTurns, machine, median, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { readParts } from './map-polygons.ts';
@@ -104,19 +104,13 @@ async function compare(
   contestants: Record<string, () => number | Promise<number>>,
 ): Promise<void> {
   if (!wanted.has(name)) return;
-  const times: Record<string, number[]> = Object.fromEntries(Object.keys(contestants).map((name) => [name, []]));
-  const found: Record<string, number> = {};
-  for (let round = -1; round < rounds; round++) {
-    for (const [name, run] of Object.entries(contestants)) {
-      const from = performance.now();
-      found[name] = await run();
-      if (round >= 0) times[name]!.push((performance.now() - from) / 1000);
-    }
-  }
-  const [first, last] = Object.values(times).map(median) as [number, number];
+  const found = new Map<string, number>();
+  const times = await inTurns(contestants, { rounds }, (count, name) => found.set(name, count));
+  const [first, last] = [...times.values()].map((took) => median(took.map(({ wall }) => wall))) as [number, number];
   console.log(`\n${what}`);
-  for (const [name, list] of Object.entries(times)) {
-    console.log(`  ${name.padEnd(16)}${spread(list, 4)} s, found ${found[name]}`);
+  for (const [name, took] of times) {
+    const seconds = took.map(({ wall }) => wall);
+    console.log(`  ${name.padEnd(16)}${spread(seconds, 4)} s, found ${found.get(name)}`);
   }
   console.log(`  ratio           ${(first / last).toFixed(2)}`);
 }

@@ -8,6 +8,7 @@ import { openPackedBand } from '../../formats/packed-rasters/reader.ts';
 import { packedWriter } from '../../formats/packed-rasters/writer.ts';
 import { bytesInMemory } from '../../formats/tiff/byte-source.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
+import { inTurns, median } from '../shared/measuring.ts';
 import { programWords } from '../shared/program-options.ts';
 
 /**
@@ -44,10 +45,10 @@ for (const file of positionals) {
     });
     packed = parts.length === 1 ? parts[0]! : new Uint8Array(Buffer.concat(parts));
   };
-  const encoding = await timed(encode);
+  const encoding = await secondsOf(encode);
   const source = await openPackedBand(bytesInMemory(packed));
-  const decoding = await timed(async () => void (await source.read(whole)));
-  const checking = await timed(async () => void crc32c(packed));
+  const decoding = await secondsOf(() => source.read(whole));
+  const checking = await secondsOf(() => crc32c(packed));
   const size = width * height;
   console.log(
     `${file}: ${size} cells, ${packed.length} bytes, ${((8 * packed.length) / size).toFixed(2)} bits a cell of ${8 * SAMPLE_BYTES[sample]}`,
@@ -69,17 +70,7 @@ function readerOf(cells: Cells, width: number): RasterSource['read'] {
 }
 
 /** Seconds of processor time of each round. */
-async function timed(work: () => Promise<void>): Promise<number[]> {
-  const seconds: number[] = [];
-  for (let round = 0; round < options.rounds; round++) {
-    const before = process.cpuUsage();
-    await work();
-    const { user, system } = process.cpuUsage(before);
-    seconds.push((user + system) / 1e6);
-  }
-  return seconds;
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+async function secondsOf(work: () => unknown): Promise<number[]> {
+  const [took] = (await inTurns({ work }, { rounds: options.rounds, warmUps: 0 })).values();
+  return took!.map(({ processor }) => processor);
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
+import { median, spreadOf } from './measuring.ts';
 
 /** A run of a program. */
 export interface Run {
@@ -25,10 +25,6 @@ export function timed(command: string, args: readonly string[], env: Readonly<Re
   return { seconds, cpuSeconds: user! + system!, bytes: 1024 * kilobytes!, stderr: run.stderr };
 }
 
-export function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
-}
-
 /** Median of the processor seconds, as text. */
 export function cpuOf(runs: readonly Run[]): string {
   return median(runs.map(({ cpuSeconds }) => cpuSeconds)).toFixed(2);
@@ -36,6 +32,6 @@ export function cpuOf(runs: readonly Run[]): string {
 
 /** Median, minimum and maximum of the seconds, as text. */
 export function shown(runs: readonly Run[]): string {
-  const seconds = runs.map((run) => run.seconds);
-  return `${median(seconds).toFixed(2)} (${smallestOf(seconds).toFixed(2)} … ${largestOf(seconds).toFixed(2)})`;
+  const { median, min, max } = spreadOf(runs.map(({ seconds }) => seconds));
+  return `${median.toFixed(2)} (${min.toFixed(2)} … ${max.toFixed(2)})`;
 }

@@ -68,9 +68,3 @@ export async function openMemcpy(gpu: GPU, adapterChoice: 'hardware' | 'software
     },
   };
 }
-
-/** Median, minimum and maximum of some numbers. */
-export function spread(numbers: readonly number[]): { median: number; min: number; max: number } {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
-}

@@ -1,10 +1,9 @@
 import type { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { type Column, plus, reduce, u32 } from '../../primitives/index.ts';
-import { spread } from './webgpu-memcpy.ts';
+import { median, type Spread, spreadOf } from './measuring.ts';
 
 type WebGpuBackend = Awaited<ReturnType<typeof createWebGpuBackend>>;
-export type Spread = ReturnType<typeof spread>;
 
 /**
  * Warms up the device by repeated reductions of a column: an idle GPU needs some tenths of a second to raise its clock
@@ -41,9 +40,9 @@ export async function timePipeline(
   const perRound = profile.filter(({ command }) => !command.startsWith(heating)).length / rounds;
   const steps = Array.from({ length: perRound }, (_, step) => {
     const times = profile.slice(-perRound * rounds).filter((_, i) => i % perRound === step);
-    return { command: times[0]!.command, ...spread(times.map(({ milliseconds }) => milliseconds)) };
+    return { command: times[0]!.command, ...spreadOf(times.map(({ milliseconds }) => milliseconds)) };
   });
-  return { total: spread(totals), steps };
+  return { total: spreadOf(totals), steps };
 }
 
 export function showSpread({ median, min, max }: Spread): string {
@@ -58,4 +57,21 @@ export function printSteps(steps: TimedPipeline['steps']): void {
     console.log(`| ${command} | ${median.toFixed(4)} | ${((100 * median) / sum).toFixed(1)} % |`);
   }
   console.log(`| sum of all commands | ${sum.toFixed(4)} | |`);
+}
+
+/**
+ * Milliseconds of a call by the device's clock, over many consecutive calls; undefined if the backend has no clock.
+ *
+ * @throws What the backend throws if the device has none.
+ */
+export async function deviceTime(context: Context, call: () => unknown): Promise<number | undefined> {
+  const { backend } = context as { readonly backend: Partial<Pick<WebGpuBackend, 'time'>> };
+  if (backend.time === undefined) return undefined;
+  const calls = 20;
+  const many = (): void => {
+    for (let i = 0; i < calls; i++) context.dispose(call());
+  };
+  const times: number[] = [];
+  for (let round = 0; round < 7; round++) times.push((await backend.time([many, many]))[1]! / calls);
+  return median(times);
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { machine } from '../shared/compare-input.ts';
+import { machine } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 
 /**

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { machine } from '../shared/compare-input.ts';
+import { machine } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 
 /**

@@ -3,9 +3,10 @@ import { truthOf } from '../../algorithms/tables/conditions.ts';
 import * as t from '../../algorithms/tables/index.ts';
 import { preparePipeline } from '../../algorithms/tables/prepared-aggregate.ts';
 import type { Context } from '../../primitives/context/context.ts';
+import { keepBusy, timesOf } from '../shared/measuring.ts';
 import { tableOnDevice } from './table-columns.ts';
 import { type Question, questions } from './table-questions.ts';
-import { measured, shown, type Times, timesOf, warmUp } from './table-times.ts';
+import { shown } from './table-times.ts';
 
 /** Target times in milliseconds for queries over 2^28 rows on an H200, by the device's clock. */
 const BARS: { readonly [name: string]: number } = {
@@ -31,9 +32,9 @@ export async function measureOnDevice(context: Context, rows: number, rounds: nu
   console.log('| --- | --- | --- | --- |');
   for (const question of questions.filter(isPossible)) {
     const ask = () => question.ask(table);
-    await warmUp(ask);
+    await keepBusy(ask, 500);
     const onDevice = await deviceTimes(table, question, rounds);
-    const seen = await measured(ask, rounds);
+    const seen = await timesOf(ask, { rounds, warmUps: 0 });
     const taken = onDevice === undefined ? '–' : shown(onDevice, 3);
     console.log(`| ${question.name} | ${taken} | ${BARS[question.name] ?? ''} | ${shown(seen, 3)} |`);
   }
@@ -47,7 +48,11 @@ type Launch = (() => void) & { dispose?: () => void };
  * Times consecutive runs of a query by the device's clock. Returns undefined if the device has no clock, or if
  * `launchOf` cannot run the query without a wait on the host.
  */
-async function deviceTimes(table: t.DeviceTable, question: Question, rounds: number): Promise<Times | undefined> {
+async function deviceTimes(
+  table: t.DeviceTable,
+  question: Question,
+  rounds: number,
+): Promise<readonly number[] | undefined> {
   const { backend } = table.context as unknown as {
     backend: { time?: (groups: readonly (() => void)[]) => Promise<readonly number[]> };
   };
@@ -58,7 +63,7 @@ async function deviceTimes(table: t.DeviceTable, question: Question, rounds: num
   const taken = await backend.time(calls);
   launch.dispose?.();
   // The time of the first run is dropped, because it includes the time that the device waits for the host.
-  return timesOf(taken.slice(1));
+  return taken.slice(1);
 }
 
 function launchOf(table: t.DeviceTable, { name, asked }: Question): Launch | undefined {

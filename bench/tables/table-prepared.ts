@@ -1,7 +1,8 @@
 import * as t from '../../algorithms/tables/index.ts';
 import type { Context } from '../../primitives/context/context.ts';
+import { keepBusy, timesOf } from '../shared/measuring.ts';
 import { tableOnDevice } from './table-columns.ts';
-import { measured, shown, warmUp } from './table-times.ts';
+import { shown } from './table-times.ts';
 
 const { column: c } = t;
 const count = { n: { kind: 'count' } } as const;
@@ -37,10 +38,10 @@ export async function measurePrepared(context: Context, rows: number, rounds: nu
     const where = (): t.Condition => t.lessThan(c('b'), constant++);
     const plain = () => t.aggregate(table, asked, { where: where() });
     const play = () => prepared(where());
-    await warmUp(play);
-    const played = await measured(play, 20 * rounds);
-    await warmUp(plain);
-    const asPlain = await measured(plain, 20 * rounds);
+    await keepBusy(play, 500);
+    const played = await timesOf(play, { rounds: 20 * rounds, warmUps: 0 });
+    await keepBusy(plain, 500);
+    const asPlain = await timesOf(plain, { rounds: 20 * rounds, warmUps: 0 });
     console.log(`| ${name} | ${shown(played, 3)} | ${shown(asPlain, 3)} | ${bar ?? ''} |`);
     prepared.dispose();
   }

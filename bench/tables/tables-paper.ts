@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import * as t from '../../algorithms/tables/index.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import { activeOf, byPyramid, byScan, cellsOf, type PointLister } from '../experiments/point-lists.ts';
-import { machine } from '../shared/compare-input.ts';
+import { inTurns, machine } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import type { MeasuredLists, MeasuredOperation, MeasuredTables } from './tables-paper-measured.ts';
@@ -62,7 +62,7 @@ async function measureOperations(host: Records): Promise<MeasuredOperation[]> {
     const prepared = operation.prepare(table);
     const [ours, theirs] = [await prepared.ask(), plain(host)];
     if (ours !== theirs) throw new Error(`${name}: ${ours} is not ${theirs}.`);
-    const times = await inTurns({ ours: prepared.ask, theirs: () => plain(host) });
+    const times = await fastest({ ours: prepared.ask, theirs: () => plain(host) });
     prepared.dispose();
     found.push({ name, group, milliseconds: times.ours!, plain: times.theirs! });
     const shown = [times.ours!, times.theirs!, times.theirs! / times.ours!].map((each) => each.toFixed(2));
@@ -90,7 +90,7 @@ async function measureLists(): Promise<MeasuredLists[]> {
         context.dispose(list);
       },
     ]);
-    const milliseconds = await inTurns({ ...Object.fromEntries(ways), 'plain loop': () => activeOf(host) });
+    const milliseconds = await fastest({ ...Object.fromEntries(ways), 'plain loop': () => activeOf(host) });
     context.dispose(cells);
     found.push({ among, active: active.length, milliseconds });
     console.log(`| ${active.length} | ${names.map((name) => milliseconds[name]!.toFixed(2)).join(' | ')} |`);
@@ -117,14 +117,7 @@ function requireSame(lists: readonly Uint32Array[], active: Uint32Array): void {
  * Times several methods, which take turns. The first three rounds are not timed. Returns the minimum milliseconds of
  * each method, because other programs on a shared machine may lengthen some rounds.
  */
-async function inTurns(ways: { readonly [name: string]: () => unknown }): Promise<{ [name: string]: number }> {
-  const taken = Object.keys(ways).map((name): [string, number[]] => [name, []]);
-  for (let round = -3; round < rounds; round++) {
-    for (const [name, times] of taken) {
-      const from = performance.now();
-      await ways[name]!();
-      if (round >= 0) times.push(performance.now() - from);
-    }
-  }
-  return Object.fromEntries(taken.map(([name, times]) => [name, smallestOf(times)]));
+async function fastest(ways: { readonly [name: string]: () => unknown }): Promise<{ [name: string]: number }> {
+  const times = await inTurns(ways, { rounds, warmUps: 3 });
+  return Object.fromEntries([...times].map(([name, took]) => [name, 1000 * smallestOf(took.map(({ wall }) => wall))]));
 }

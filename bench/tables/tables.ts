@@ -1,13 +1,13 @@
 import * as t from '../../algorithms/tables/index.ts';
 import { optionalPackage } from '../peers/optional.ts';
-import { machine } from '../shared/compare-input.ts';
+import { machine, timesOf } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { lineitem } from './lineitem.ts';
 import { measureOnDevice } from './table-device.ts';
 import { measurePrepared } from './table-prepared.ts';
 import { type Question, questions } from './table-questions.ts';
-import { measured, shown } from './table-times.ts';
+import { shown } from './table-times.ts';
 
 /**
  * Times queries over tables in memory, in this library and in DuckDB, without a warm-up. For each query, prints the
@@ -118,8 +118,8 @@ async function compareWithDuckDb(): Promise<void> {
   if (duckDb !== undefined) await fillDuckDb(duckDb);
   console.log('| query | ours, ms: min (median) | DuckDB, ms: min (median) |\n| --- | --- | --- |');
   for (const { name, table, sql, ask } of wanted) {
-    const ours = await measured(() => ask(tables[table]), rounds);
-    const theirs = duckDb && (await measured(() => duckDb.fetch(sql), Math.min(rounds, 7)));
+    const ours = await timesOf(() => ask(tables[table]), { rounds, warmUps: 0 });
+    const theirs = duckDb && (await timesOf(() => duckDb.fetch(sql), { rounds: Math.min(rounds, 7), warmUps: 0 }));
     console.log(`| ${name} | ${shown(ours)} | ${theirs === undefined ? '' : shown(theirs)} |`);
   }
 }

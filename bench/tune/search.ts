@@ -7,7 +7,7 @@ import { backendCandidate } from '../harness/backend-candidate.ts';
 import type { Prepared } from '../harness/candidate.ts';
 import type { HostColumn } from '../harness/experiment.ts';
 import { differenceOf, type Job, makeJob } from '../harness/job.ts';
-import { spreadOf } from '../harness/row.ts';
+import { spreadOf } from '../shared/measuring.ts';
 import { choiceOf, memberOf, type TuningAxis } from './axes.ts';
 
 export interface SearchOptions {

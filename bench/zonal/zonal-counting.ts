@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Binning, ZonalHistogram } from '../../algorithms/zonal/index.ts';
 import { readZones } from '../../formats/index.ts';
+import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { conusGrid, inMemory, terrain } from './terrain.ts';
 
@@ -57,25 +58,17 @@ for (const tree of trees) await tree.close();
 async function measure(bins: number): Promise<void> {
   const step = Math.floor(65536 / bins);
   const binning = { kind: 'even', low: 0, high: bins * step, width: step } as const;
-  const times = trees.map((): { cpu: number; wall: number }[] => []);
+  const counts = Object.fromEntries(trees.map(({ name, count }) => [name, () => count(binning)]));
   let inside = 0n;
   let expected = '';
-  for (let round = -WARM_UP; round < options.rounds; round++) {
-    for (const [at, tree] of trees.entries()) {
-      const cpu = process.cpuUsage();
-      const start = performance.now();
-      const found = await tree.count(binning);
-      const wall = performance.now() - start;
-      const { user, system } = process.cpuUsage(cpu);
-      if (round >= 0) times[at]!.push({ cpu: (user + system) / 1000, wall });
-      inside = found.cells.reduce((sum, count) => sum + count, 0n);
-      const digest = digestOf(found);
-      expected ||= digest;
-      if (digest !== expected) throw new Error(`${tree.name}: ${digest} is not ${expected}.`);
-    }
-  }
-  for (const [at, { name }] of trees.entries()) {
-    const [cpu, wall] = (['cpu', 'wall'] as const).map((field) => spread(times[at]!.map((time) => time[field])));
+  const times = await inTurns(counts, { rounds: options.rounds, warmUps: WARM_UP }, (found, name) => {
+    inside = found.cells.reduce((sum, count) => sum + count, 0n);
+    const digest = digestOf(found);
+    expected ||= digest;
+    if (digest !== expected) throw new Error(`${name}: ${digest} is not ${expected}.`);
+  });
+  for (const [name, took] of times) {
+    const [cpu, wall] = (['processor', 'wall'] as const).map((field) => shown(took.map((each) => each[field])));
     console.log(`| ${bins} | ${name} | ${cpu} | ${wall} | ${inside} |`);
   }
 }
@@ -90,7 +83,7 @@ function digestOf({ bins, above }: ZonalHistogram): string {
   return `${bins.zone.length} rows, ${above.reduce((sum, count) => sum + count, 0n)} above, ${digest}`;
 }
 
-function spread(values: readonly number[]): string {
-  const sorted = [...values].sort((a, b) => a - b);
-  return `${sorted[sorted.length >> 1]!.toFixed(0)} (${sorted[0]!.toFixed(0)})`;
+function shown(seconds: readonly number[]): string {
+  const { median, min } = spreadOf(seconds);
+  return `${(1000 * median).toFixed(0)} (${(1000 * min).toFixed(0)})`;
 }

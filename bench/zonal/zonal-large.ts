@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { machineFacts, machineLines } from '../harness/machine.ts';
 import { tableLines } from '../shared/markdown-table.ts';
+import { median } from '../shared/measuring.ts';
 import { programWords } from '../shared/program-options.ts';
-import { cpuOf, median, type Run, shown, timed } from '../shared/timed-process.ts';
+import { cpuOf, type Run, shown, timed } from '../shared/timed-process.ts';
 
 /**
  * Times `quadrille zonal` as it is typed, a process for each run, on the rasters that `bench/data/make-relief.ts` makes:

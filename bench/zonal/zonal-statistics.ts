@@ -6,8 +6,9 @@ import { fileURLToPath } from 'node:url';
 import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/index.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
+import { median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { cpuOf, median, type Run, shown, timed } from '../shared/timed-process.ts';
+import { cpuOf, type Run, shown, timed } from '../shared/timed-process.ts';
 import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';
 

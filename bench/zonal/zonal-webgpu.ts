@@ -13,9 +13,10 @@ import { readZones } from '../../formats/index.ts';
 import { Column } from '../../primitives/columns/column.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { fn, map, plus, reduce, u32 } from '../../primitives/index.ts';
+import { type Spread, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
-import { openMemcpy, spread } from '../shared/webgpu-memcpy.ts';
-import { printSteps, type Spread, showSpread, type TimedPipeline, timePipeline } from '../shared/webgpu-timing.ts';
+import { openMemcpy } from '../shared/webgpu-memcpy.ts';
+import { printSteps, showSpread, type TimedPipeline, timePipeline } from '../shared/webgpu-timing.ts';
 import { scanline } from './scanline.ts';
 import { gridOf, terrain } from './terrain.ts';
 
@@ -98,7 +99,7 @@ async function measure(name: string): Promise<void> {
   const copies = await memcpy.times(rounds);
   context.dispose(column);
   console.log(`\n## ${name}\n`);
-  report(inside, total, spread(copies), mapped, steps);
+  report(inside, total, spreadOf(copies), mapped, steps);
 }
 
 /**

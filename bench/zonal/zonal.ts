@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { RasterSource } from '../../algorithms/geometry/raster.ts';
 import { type ZonalHistogram, zonalHistogram } from '../../algorithms/zonal/index.ts';
 import { openGeoTiff, readZones, writeGeoTiff } from '../../formats/index.ts';
+import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { type ScanlineJob, scanline } from './scanline.ts';
@@ -99,22 +100,15 @@ async function compare(
   title: string,
   runners: { readonly [name: string]: () => Int32Array | Promise<Int32Array> },
 ): Promise<void> {
-  const done = new Map(Object.keys(runners).map((who): [string, Round[]] => [who, []]));
-  for (let round = -WARM_UP; round < rounds; round++) {
-    for (const [who, run] of Object.entries(runners)) {
-      const { result, ...figures } = await time(run);
-      requireEqual(result);
-      if (round >= 0) done.get(who)!.push(figures);
-    }
-  }
+  const done = await inTurns(runners, { rounds, warmUps: WARM_UP }, requireEqual);
   const ours = done.get(name)!;
   console.log(
     `\n${title.padEnd(12)}  median       (min … max)             CPU         cells inside/s  time ÷ ${name}'s`,
   );
   for (const [who, measured] of done) {
-    const wall = spread(measured.map(({ seconds }) => seconds));
-    const cpu = spread(measured.map(({ cpuSeconds }) => cpuSeconds));
-    const ratio = spread(measured.map(({ seconds }, i) => seconds / ours[i]!.seconds));
+    const wall = spreadOf(measured.map((took) => took.wall));
+    const cpu = spreadOf(measured.map(({ processor }) => processor));
+    const ratio = spreadOf(measured.map((took, i) => took.wall / ours[i]!.wall));
     const figures = [
       `${who.padEnd(12)}${milliseconds(wall.median)}  (${milliseconds(wall.min)} …${milliseconds(wall.max)})`,
       milliseconds(cpu.median),
@@ -123,21 +117,6 @@ async function compare(
     ];
     console.log(figures.join('  '));
   }
-}
-
-interface Round {
-  readonly seconds: number;
-  /** Processor seconds of all threads. */
-  readonly cpuSeconds: number;
-}
-
-async function time<T>(run: () => T | Promise<T>): Promise<Round & { readonly result: T }> {
-  const cpu = process.cpuUsage();
-  const start = performance.now();
-  const result = await run();
-  const seconds = (performance.now() - start) / 1000;
-  const { user, system } = process.cpuUsage(cpu);
-  return { result, seconds, cpuSeconds: (user + system) / 1e6 };
 }
 
 function countsOf({ bins, nodata, below, above }: ZonalHistogram): Int32Array {
@@ -154,11 +133,6 @@ function requireEqual(counts: Int32Array): void {
   if (wrong < 0 && counts.length === expected.length) return;
   const zone = Math.floor(wrong / BINS);
   throw new Error(`Zone ${zones.names[zone]}, bin ${wrong % BINS}: ${counts[wrong]}, not ${expected[wrong]}.`);
-}
-
-function spread(values: readonly number[]): { median: number; min: number; max: number } {
-  const sorted = [...values].sort((a, b) => a - b);
-  return { median: sorted[sorted.length >> 1]!, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
 function milliseconds(seconds: number): string {
