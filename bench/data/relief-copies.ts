@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import { openGeoTiff } from '../../formats/geotiff.ts';
+import { mulberry32 } from '../shared/random.ts';
 
 /** Relief in memory that threads share. Cells without data are {@link NODATA}. */
 export interface Relief {
@@ -118,11 +119,6 @@ function mirrored(index: number, length: number): number {
 
 /** Random numbers of 32 bits, the same for the same seed and number. */
 function randomFrom(seed: number, number: number): () => number {
-  let state = (Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b)) >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
+  const next = mulberry32(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
+  return () => next() * 2 ** 32;
 }

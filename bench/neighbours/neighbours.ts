@@ -9,6 +9,7 @@ import { buildPointTree, nearest, nearestInTree, withinRadius } from '../../algo
 import { inTurns, keepBusy, machine, median, type Took } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { congruential } from '../shared/random.ts';
 
 /**
  * Times searches for nearest neighbours.
@@ -39,11 +40,8 @@ const PART = 20;
 
 /** Pseudo-random numbers from 0 to 1, the same in every run. */
 function numbers(length: number, seed: number): Float32Array {
-  let state = seed >>> 0;
-  return Float32Array.from({ length }, () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state >>> 8) / 2 ** 24;
-  });
+  const random = congruential(seed);
+  return Float32Array.from({ length }, () => Math.floor(random() * 2 ** 24) / 2 ** 24);
 }
 
 /**

@@ -3,9 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { deflateSync } from 'node:zlib';
+import { crc32, deflateSync } from 'node:zlib';
 import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { congruential } from '../shared/random.ts';
 
 /**
  * Times `compare --regions labels` on label images in which every label consists of `--parts` discs at arbitrary
@@ -55,11 +56,8 @@ interface Disc {
 
 /** Discs at pseudo-random positions, the same in every run. */
 function randomCentres(parts: number): Disc[] {
-  let state = 1;
-  const next = (max: number): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * max);
-  };
+  const random = congruential(1);
+  const next = (max: number): number => Math.floor(random() * max);
   return Array.from({ length: options.labels * parts }, (_, disc) => {
     return { label: 1 + Math.floor(disc / parts), x: next(size), y: next(size) };
   });
@@ -104,15 +102,6 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   const [head, tail] = [Buffer.alloc(4), Buffer.alloc(4)];
   head.writeUInt32BE(data.length);
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
-  tail.writeUInt32BE(checksum(body));
+  tail.writeUInt32BE(crc32(body));
   return Buffer.concat([head, body, tail]);
-}
-
-function checksum(bytes: Uint8Array): number {
-  let value = -1;
-  for (const byte of bytes) {
-    value ^= byte;
-    for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
-  }
-  return ~value >>> 0;
 }

@@ -10,6 +10,7 @@ import {
   uploadPolygonEdges,
 } from '../../algorithms/pixelbox/index.ts';
 import { sequence } from '../../primitives/index.ts';
+import { logSlope } from '../shared/log-slope.ts';
 import { type Spread, spreadOf, timesUntilDone } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -124,23 +125,16 @@ async function timeOf(run: () => Promise<SampledAreas>): Promise<Spread> {
 
 function report(): void {
   const show = ({ median, min, max }: Spread): string => `${median.toFixed(2)} (${min.toFixed(2)} … ${max.toFixed(2)})`;
+  const slope = (row: readonly Spread[]): string =>
+    row.length < 2 ? '–' : logSlope(row.map(({ median }, i) => [scales[i]!, median])).toFixed(2);
   console.log(`\n| method | ${scales.map((scale) => `scale ${scale}`).join(' | ')} | slope |`);
   console.log(`| --- | ${scales.map(() => '---').join(' | ')} | --- |`);
-  for (const [name, row] of byScale) console.log(`| ${name} | ${row.map(show).join(' | ')} | ${slopeOf(row)} |`);
+  for (const [name, row] of byScale) console.log(`| ${name} | ${row.map(show).join(' | ')} | ${slope(row)} |`);
   console.log(`\n| T | ${scales.map((scale) => `scale ${scale}`).join(' | ')} |`);
   console.log(`| --- | ${scales.map(() => '---').join(' | ')} |`);
   thresholds.forEach((threshold, i) => {
     console.log(`| ${threshold} | ${byThreshold.map((row) => show(row[i]!)).join(' | ')} |`);
   });
-}
-
-/** The slope of the logarithm of the time against the logarithm of the scale, by least squares. */
-function slopeOf(row: readonly Spread[]): string {
-  const points = row.map(({ median }, i) => [Math.log(scales[i]!), Math.log(median)] as const);
-  const mean = (axis: 0 | 1): number => points.reduce((sum, point) => sum + point[axis], 0) / points.length;
-  const [x, y] = [mean(0), mean(1)];
-  const rise = points.reduce((sum, [px, py]) => sum + (px - x) * (py - y), 0);
-  return points.length < 2 ? '–' : (rise / points.reduce((sum, [px]) => sum + (px - x) ** 2, 0)).toFixed(2);
 }
 
 function figures(): [Curve, Curve] {

@@ -12,6 +12,7 @@ import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { type Column, constant, u32 } from '../../primitives/index.ts';
+import { logSlope } from '../shared/log-slope.ts';
 import { spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { openMemcpy } from '../shared/webgpu-memcpy.ts';
@@ -46,7 +47,7 @@ memcpy.close();
 const warm = context.materialize(constant(u32, 1, adapter === 'hardware' ? 2 ** 29 : 2 ** 10));
 const curve: [scale: number, milliseconds: number][] = [];
 for (const scale of options.scales) curve.push([scale, await measure(scale)]);
-if (curve.length > 1) console.log(`\nslope    ${slope(curve).toFixed(2)} of log time against log scale`);
+if (curve.length > 1) console.log(`\nslope    ${logSlope(curve).toFixed(2)} of log time against log scale`);
 await context.close();
 
 function count({ polygonRings }: GridPolygons): number {
@@ -167,13 +168,4 @@ async function check({ list, members, areas }: Prepared, scale: number): Promise
 /** Keeps the device busy for about half a second, so that it raises its clock frequency. */
 function heat(): void {
   reduceAgain(context, warm, adapter === 'hardware' ? 2 ** 10 : 1);
-}
-
-/** The slope of the logarithm of the time against the logarithm of the scale, by least squares. */
-function slope(points: readonly (readonly [number, number])[]): number {
-  const logs = points.map(([scale, time]) => [Math.log(scale), Math.log(time)] as const);
-  const mean = (axis: 0 | 1): number => logs.reduce((sum, point) => sum + point[axis], 0) / logs.length;
-  const [x, y] = [mean(0), mean(1)];
-  const along = logs.reduce((sum, [a]) => sum + (a - x) ** 2, 0);
-  return logs.reduce((sum, [a, b]) => sum + (a - x) * (b - y), 0) / along;
 }

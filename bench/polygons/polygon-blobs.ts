@@ -33,17 +33,6 @@ const ROUGHNESS = 0.14;
  */
 const NICKED = 0.55;
 
-/** Pseudo-random numbers from 0 (included) to 1 (excluded), by mulberry32. Equal seeds give equal numbers. */
-export function randomNumbers(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let word = Math.imul(state ^ (state >>> 15), state | 1);
-    word ^= word + Math.imul(word ^ (word >>> 7), word | 61);
-    return ((word ^ (word >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
 /**
  * The traced outline of an object: the vertices of all rings in order, and for each ring the index after its last
  * vertex.

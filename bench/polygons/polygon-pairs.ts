@@ -1,5 +1,6 @@
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
-import { Canvas, type Ellipse, type Outline, randomNumbers, SITE } from './polygon-blobs.ts';
+import { mulberry32 } from '../shared/random.ts';
+import { Canvas, type Ellipse, type Outline, SITE } from './polygon-blobs.ts';
 
 /**
  * Options for two synthetic segmentations of tissue images. By default, they have the statistics of the data set used
@@ -95,7 +96,7 @@ interface Site {
 
 function drawTile(tile: number, wanted: Counts, workload: PairWorkload): PolygonPairTile {
   const { seed = 1, scale = 1 } = workload;
-  const random = randomNumbers(Math.imul(seed, 0x9e3779b1) + tile);
+  const random = mulberry32(Math.imul(seed, 0x9e3779b1) + tile);
   const sites = drawSites(wanted, random);
   const across = Math.ceil(Math.sqrt(tilesOf(workload)));
   const columns = Math.ceil(Math.sqrt(sites.length));

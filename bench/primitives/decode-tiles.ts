@@ -6,6 +6,7 @@ import { Context } from '../../primitives/context/context.ts';
 import { type Column, decodeTiles, fn, map, u32 } from '../../primitives/index.ts';
 import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { congruential } from '../shared/random.ts';
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
 
 /**
@@ -34,11 +35,8 @@ await (onDevice ? timeOnDevice() : timeOnWorkers());
 
 /** Tiles of residuals with random bits. */
 function encoded(): { words: Uint32Array; start: Uint32Array } {
-  let state = 1;
-  const random = (): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state >>> 8;
-  };
+  const next = congruential(1);
+  const random = (): number => Math.floor(next() * 2 ** 24);
   const words = new Uint32Array(tiles * (BLOCKS / 4 + BLOCKS * 6));
   const start = new Uint32Array(tiles);
   let end = 0;

@@ -20,6 +20,7 @@ import { flowRound, roundEven } from '../leukocyte/leukocyte-plain.ts';
 import { keepBusy, machine, median, timesUntilDone } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { congruential } from '../shared/random.ts';
 import { deviceTime } from '../shared/webgpu-timing.ts';
 
 /**
@@ -237,11 +238,7 @@ async function timeOf(run: Run): Promise<number> {
 
 /** Gradient magnitudes, scaled from 0 to 1, of synthetic images of cells with soft edges and noise. */
 function windows(grids: number): { readonly state: Float32Array; readonly image: Float32Array } {
-  let seed = 7;
-  const random = (): number => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return seed / 2 ** 32;
-  };
+  const random = congruential(7);
   const image = new Float32Array(grids * CELLS);
   for (let g = 0; g < grids; g++) {
     const [radius, contrast] = [9 + 2 * random(), 35 + 35 * random()];

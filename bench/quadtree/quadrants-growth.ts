@@ -4,6 +4,7 @@ import { DOMAIN_STEPS, type Domain, decompose, placeInDomain } from '../../algor
 import { machine, median, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { congruential } from '../shared/random.ts';
 
 /**
  * Measures how the times to make quadrants, and to build a tree over them, grow with the number of polygons, up to a
@@ -45,7 +46,7 @@ function pile(count: number): Polygons {
 
 function polygonsAt(count: number, cellOf: (polygon: number) => readonly [x: number, y: number]): Polygons {
   const [x, y] = [new Float64Array(CORNERS * count), new Float64Array(CORNERS * count)];
-  const random = randomNumbers();
+  const random = congruential(1);
   for (let polygon = 0; polygon < count; polygon++) {
     const [column, row] = cellOf(polygon);
     for (let corner = 0; corner < CORNERS; corner++) {
@@ -62,7 +63,7 @@ function polygonsAt(count: number, cellOf: (polygon: number) => readonly [x: num
 /** One nearly circular polygon around the domain's centre, with as many vertices as `count` lattice polygons. */
 function ring(count: number): Polygons {
   const vertices = CORNERS * count;
-  const random = randomNumbers();
+  const random = congruential(1);
   const [x, y] = [new Float64Array(vertices), new Float64Array(vertices)];
   for (let vertex = 0; vertex < vertices; vertex++) {
     const angle = (2 * Math.PI * vertex) / vertices;
@@ -71,14 +72,6 @@ function ring(count: number): Polygons {
     y[vertex] = DOMAIN_STEPS / 2 + radius * Math.sin(angle);
   }
   return { polygonRings: Uint32Array.of(0, 1), ringVertices: Uint32Array.of(0, vertices), x, y };
-}
-
-function randomNumbers(): () => number {
-  let state = 1;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
 }
 
 async function measure(what: string, polygons: Polygons): Promise<void> {

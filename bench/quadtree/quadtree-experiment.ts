@@ -104,14 +104,3 @@ export function uploadQuadrants(context: Context, { polygon, code, level, bounda
     boundary: context.column(boundary),
   };
 }
-
-/** Pseudo-random numbers from 0 (included) to 1 (excluded), by mulberry32. Equal seeds give equal numbers. */
-export function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

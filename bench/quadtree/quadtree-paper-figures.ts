@@ -1,4 +1,5 @@
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
+import { logSlope } from '../shared/log-slope.ts';
 import { median } from '../shared/measuring.ts';
 import { type Panel, type PanelPoint, shortNumber } from '../shared/panels.ts';
 import { DEPTH_FIRST, PASSAGES, WHOLE } from './quadtree-decompose.ts';
@@ -159,7 +160,7 @@ export const FIGURES: readonly Figure[] = [
       const parts = namesBut(steps, SERIAL).map((name) => {
         const own = steps.filter((point) => point.name === name);
         const large = own.filter(({ group }) => group === 'all').map(({ time, x }) => (1e9 * time) / x);
-        return `${name} ${slopeOf(own).toFixed(2)}, and ${range(large)} ns per passage if all polygons are decomposed together`;
+        return `${name} ${logSlope(own.map(({ x, time }) => [x, time])).toFixed(2)}, and ${range(large)} ns per passage if all polygons are decomposed together`;
       });
       return `Slope of the logarithm of the time against the logarithm of the number of passages: ${parts.join('; ')}.`;
     },
@@ -251,13 +252,4 @@ function range(values: readonly number[]): string {
     value >= 100 ? value.toFixed(0) : value.toPrecision(2),
   );
   return low === high ? low! : `${low} to ${high}`;
-}
-
-/** The slope of the logarithm of the time against the logarithm of x, by least squares. */
-function slopeOf(points: readonly Point[]): number {
-  const logs = points.map(({ x, time }) => [Math.log(x), Math.log(time)] as const);
-  const mean = (axis: 0 | 1): number => logs.reduce((sum, point) => sum + point[axis], 0) / logs.length;
-  const [x, y] = [mean(0), mean(1)];
-  const rise = logs.reduce((sum, [px, py]) => sum + (px - x) * (py - y), 0);
-  return rise / logs.reduce((sum, [px]) => sum + (px - x) ** 2, 0);
 }

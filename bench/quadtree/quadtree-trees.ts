@@ -1,6 +1,7 @@
 import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
+import { mulberry32 } from '../shared/random.ts';
 import { buildByHand, MAX_LEVELS } from './maq-builder.ts';
-import { type Bench, quadrantsOnHost, randomFrom, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
+import { type Bench, quadrantsOnHost, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 import type { SerialQuadrants } from './serial-quadrants.ts';
 
 const SIZES = [16, 17, 18, 19, 20, 21].map((bits) => 2 ** bits);
@@ -31,7 +32,7 @@ export async function measureTrees(bench: Bench): Promise<void> {
 
 /** Selects `size` different rows of a table: the first rows of a pseudo-random shuffle, the same in every run. */
 function sampleOf(all: SerialQuadrants, size: number): SerialQuadrants {
-  const random = randomFrom(SEED);
+  const random = mulberry32(SEED);
   const rows = Uint32Array.from(all.code.keys());
   for (let i = 0; i < size; i++) {
     const other = i + Math.floor(random() * (rows.length - i));

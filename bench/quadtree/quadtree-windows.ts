@@ -2,8 +2,9 @@ import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
 import { DOMAIN_BITS, WORLD } from '../../algorithms/quadrants/index.ts';
 import { placeWindows, queryWindows, type Windows } from '../../algorithms/queries/index.ts';
 import { open } from '../../on-node.ts';
+import { mulberry32 } from '../shared/random.ts';
 import { buildByHand, countByWalking } from './maq-builder.ts';
-import { type Bench, quadrantsOnHost, randomFrom, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
+import { type Bench, quadrantsOnHost, timeRounds, uploadQuadrants } from './quadtree-experiment.ts';
 
 const COUNTS = [1_000, 5_000, 10_000, 50_000, 100_000];
 /** Number of levels of the tree, the same as in the paper. */
@@ -45,7 +46,7 @@ function record(bench: Bench, x: number, found: number, seconds: readonly number
 }
 
 function randomWindows(count: number): Windows {
-  const random = randomFrom(SEED);
+  const random = mulberry32(SEED);
   const column = (): Float64Array => new Float64Array(count);
   const windows = { left: column(), bottom: column(), right: column(), top: column() };
   for (let i = 0; i < count; i++) {
