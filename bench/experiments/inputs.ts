@@ -10,8 +10,7 @@ export function hashed(index: number): number {
 
 /** Pseudo-random elements of a type. Integers use all 32 bits; f32 are multiples of 2⁻²⁴ in [0, 1). */
 export function randomOf({ n, type }: Case): HostColumn {
-  if (type === 'f32') return filled(new Float32Array(n), (i) => (hashed(i) >>> 8) * 2 ** -24);
-  return filled(type === 'i32' ? new Int32Array(n) : new Uint32Array(n), hashed);
+  return filled(zeros(type, n), type === 'f32' ? (i) => (hashed(i) >>> 8) * 2 ** -24 : hashed);
 }
 
 /** The numbers from 0 to n − 1. */
@@ -21,10 +20,7 @@ export function indices(n: number): Uint32Array {
 
 /** The numbers from 0 to n − 1 as elements of a type. */
 export function indicesOf({ n, type }: Case): HostColumn {
-  return filled(
-    type === 'f32' ? new Float32Array(n) : type === 'i32' ? new Int32Array(n) : new Uint32Array(n),
-    (i) => i,
-  );
+  return filled(zeros(type, n), (i) => i);
 }
 
 /**

@@ -1,4 +1,6 @@
-import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
+import { fieldWriter } from '../../formats/csv-quote.ts';
+import { smallestOf } from '../../primitives/host/extremes.ts';
+import { tableLines } from '../shared/markdown-table.ts';
 import type { Spread } from '../shared/measuring.ts';
 import type { MachineFacts } from './machine.ts';
 import type { Omission } from './measure.ts';
@@ -15,59 +17,35 @@ export interface Results {
   readonly complete: boolean;
 }
 
-const COLUMNS = [
-  'experiment',
-  'type',
-  'n',
-  'candidate',
-  'kind',
-  'clock',
-  'rounds',
-  'calls',
-  'median_ns',
-  'min_ns',
-  'max_ns',
-  'latency_median_ns',
-  'latency_min_ns',
-  'latency_max_ns',
-  'bytes',
-  'gb_per_s',
-  'checked',
-] as const;
+/** The columns of the CSV. */
+const COLUMNS: { readonly [name: string]: (row: Row) => string | number | boolean | undefined } = {
+  experiment: ({ experiment }) => experiment,
+  type: ({ type }) => type,
+  n: ({ n }) => n,
+  candidate: ({ candidate }) => candidate,
+  kind: ({ kind }) => kind,
+  clock: ({ clock }) => clock,
+  rounds: ({ rounds }) => rounds,
+  calls: ({ calls }) => calls,
+  ...spreadColumns('', ({ time }) => time),
+  ...spreadColumns('latency_', ({ latency }) => latency),
+  bytes: ({ bytes }) => bytes,
+  gb_per_s: (row) => rateOf(row) && Number(rateOf(row)!.toPrecision(4)),
+  checked: ({ checked }) => checked,
+};
+
+function spreadColumns(prefix: string, of: (row: Row) => Spread | undefined): typeof COLUMNS {
+  const fields = ['median', 'min', 'max'] as const;
+  return Object.fromEntries(
+    fields.map((field) => [`${prefix}${field}_ns`, (row: Row) => of(row) && Math.round(of(row)![field])]),
+  );
+}
 
 /** Writes the rows as CSV. Times are in nanoseconds per call. An unknown value is an empty field. */
 export function resultsCsv({ rows }: Pick<Results, 'rows'>): string {
-  return [COLUMNS.join(','), ...rows.map(csvRow)].map((line) => `${line}\n`).join('');
-}
-
-function csvRow(row: Row): string {
-  const { experiment, type, n, candidate, kind, clock, rounds, calls, bytes, checked } = row;
-  const rate = rateOf(row);
-  return [
-    experiment,
-    type,
-    n,
-    candidate,
-    kind,
-    clock,
-    rounds,
-    calls,
-    ...spreadCells(row.time),
-    ...spreadCells(row.latency),
-    bytes ?? '',
-    rate === undefined ? '' : Number(rate.toPrecision(4)),
-    checked,
-  ]
-    .map((cell) => quoted(String(cell)))
-    .join(',');
-}
-
-function spreadCells(spread: Spread | undefined): (number | string)[] {
-  return spread === undefined ? ['', '', ''] : [spread.median, spread.min, spread.max].map(Math.round);
-}
-
-function quoted(cell: string): string {
-  return /[",\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+  const field = fieldWriter({});
+  const lines = rows.map((row) => Object.values(COLUMNS).map((of) => field(String(of(row) ?? ''))));
+  return [Object.keys(COLUMNS), ...lines].map((line) => `${line.join()}\n`).join('');
 }
 
 /** The results as one JSON object. Times are in nanoseconds per call. */
@@ -155,10 +133,7 @@ export function tableCells(rows: readonly Row[]): string[][] {
 
 /** The rows as a Markdown table. */
 export function resultsTable(rows: readonly Row[]): string {
-  const cells = tableCells(rows);
-  const widths = HEADER.map((_, column) => largestOf(cells.map((line) => line[column]!.length)));
-  const line = (values: readonly string[]): string =>
-    `| ${values.map((value, column) => value.padEnd(widths[column]!)).join(' | ')} |\n`;
-  const [head, ...body] = cells;
-  return [line(head!), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('');
+  return tableLines(tableCells(rows))
+    .map((line) => `${line}\n`)
+    .join('');
 }

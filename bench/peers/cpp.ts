@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
 import type { Candidate } from '../harness/candidate.ts';
-import { type ProgramSource, programCandidate, startProgram, versionOf } from './program.ts';
+import { type PeerProgram, type ProgramSource, programCandidate, startProgram, versionOf } from './program.ts';
 
 const FLAGS = ['-O3', '-march=native', '-std=c++20', '-pthread'];
 
 /** The experiments that `primitives.cpp` implements. */
-const NAMES: ReadonlySet<string> = new Set(
+export const CPP_PRIMITIVES: ReadonlySet<string> = new Set(
   'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey merge chain'.split(' '),
 );
 
@@ -14,10 +14,9 @@ const NAMES: ReadonlySet<string> = new Set(
  * compiler.
  */
 export async function cppPeers(compiled?: string): Promise<Candidate[]> {
-  const source: ProgramSource = { file: 'primitives.cpp', compiler: process.env.CXX ?? 'g++', flags: FLAGS };
-  const version = compiled ?? (await versionOf(source.compiler, '--version'))?.split('\n')[0];
-  if (version === undefined) return [];
-  const program = await startProgram(source, compiled);
+  const started = await startCpp(compiled);
+  if (started === undefined) return [];
+  const { version, program } = started;
   const counts = [...new Set([1, availableParallelism()])];
   return counts.map((threads, i) =>
     programCandidate(
@@ -28,11 +27,23 @@ export async function cppPeers(compiled?: string): Promise<Candidate[]> {
       },
       program,
       String(threads),
-      NAMES,
+      CPP_PRIMITIVES,
       'host',
       async () => {
         if (i === 0) await program.close();
       },
     ),
   );
+}
+
+/**
+ * Compiles and starts `primitives.cpp`, or starts a program compiled from it elsewhere. Undefined if there is no
+ * compiler.
+ */
+export async function startCpp(
+  compiled?: string,
+): Promise<{ readonly version: string; readonly program: PeerProgram } | undefined> {
+  const source: ProgramSource = { file: 'primitives.cpp', compiler: process.env.CXX ?? 'g++', flags: FLAGS };
+  const version = compiled ?? (await versionOf(source.compiler, '--version'))?.split('\n')[0];
+  return version === undefined ? undefined : { version, program: await startProgram(source, compiled) };
 }

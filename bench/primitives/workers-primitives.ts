@@ -5,10 +5,12 @@ import { smallestOf } from '../../primitives/host/extremes.ts';
 import * as q from '../../primitives/index.ts';
 import { plainComposed } from '../experiments/plain-composed.ts';
 import { plainPrimitives } from '../experiments/plain-primitives.ts';
+import { checksum } from '../harness/job.ts';
+import { CPP_PRIMITIVES, startCpp } from '../peers/cpp.ts';
+import type { PeerProgram } from '../peers/program.ts';
 import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
-import { openPeer } from './primitives-peer.ts';
 
 /**
  * Times primitives on worker threads, and compares them with plain JavaScript on one thread. If g++ is installed, also
@@ -28,7 +30,7 @@ const { workers, rounds } = options;
 const TURN = 40;
 
 const context = new Context(await createWorkersBackend({ workers }));
-const peer = options.peer ? openPeer() : undefined;
+const peer = options.peer ? await startCpp() : undefined;
 const { u32 } = q;
 const inputs = primitiveInputs(context, options.log2);
 
@@ -46,35 +48,19 @@ const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : und
 const ours = primitiveCalls(context, n, inputs);
 /** For each of our primitives, the name of the peer's primitive with which it is compared. */
 const peerNames: { readonly [name: string]: string } = {
-  ...Object.fromEntries(
-    [
-      'copy',
-      'map',
-      'reduce',
-      'scan',
-      'copyIf',
-      'gather',
-      'scatter',
-      'reduceByKey',
-      'histogram',
-      'sort',
-      'sortByKey',
-      'merge',
-    ].map((name) => [name, name]),
-  ),
-  fill: 'copy',
-  sequence: 'copy',
+  ...Object.fromEntries([...CPP_PRIMITIVES].map((name) => [name, name])),
+  ...{ fill: 'copy', sequence: 'copy' },
 };
 
 console.log(
-  `${cpus()[0]!.model}, Node ${process.version}, ${peer?.compiler ?? 'no C++'}; n = 2^${options.log2}, ` +
+  `${cpus()[0]!.model}, Node ${process.version}, ${peer?.version ?? 'no C++'}; n = 2^${options.log2}, ` +
     `${workers} workers, ${workers} threads of C++, one of JavaScript; ${rounds} rounds\n`,
 );
 const [theirs, plainJs] = ['C++', 'JS'].map((who) => [`${who} ms`, 'min', `${who} ÷ ours`, 'min ÷ min']);
 line('primitive', 'ours ms', 'min', ...theirs!, ...plainJs!);
 line(...Array.from({ length: 11 }, () => '---'));
 for (const name of Object.keys(ours)) if (isWanted(name)) await measure(name);
-peer?.close();
+await peer?.program.close();
 if (isWanted('chain')) await measureChain();
 await context.close();
 
@@ -90,7 +76,7 @@ async function measure(name: string): Promise<void> {
   const times = { ours: [] as number[], peer: [] as number[], plain: [] as number[] };
   for (let round = 0; round < rounds; round++) {
     times.ours.push(await timeOurs(name, calls));
-    if (peerName !== undefined) times.peer.push((await peer!.time(peerName, n, workers, calls)).milliseconds);
+    if (peerName !== undefined) times.peer.push((await askPeer(peerName, calls)).nanoseconds / 1e6);
     if (plain !== undefined) times.plain.push(timePlain(plain[name]!));
   }
   line(
@@ -101,6 +87,10 @@ async function measure(name: string): Promise<void> {
     ...sideOf(times.plain),
     ...ratiosOf(times.plain, times.ours),
   );
+}
+
+function askPeer(name: string, calls: number): ReturnType<PeerProgram['ask']> {
+  return peer!.program.ask({ name, n, variant: String(workers), calls, warm: false });
 }
 
 async function timeOurs(name: string, calls: number): Promise<number> {
@@ -154,19 +144,16 @@ async function checkResult(name: string, peerName: string | undefined): Promise<
   if (alone !== undefined && checksumOf({ ...alone }) !== checksumOf(await context.read(result))) {
     throw new Error(`${name} and its plain JavaScript differ`);
   }
-  const { checksum } = (peerName === name && (await peer!.time(peerName, n, workers, 1))) || {};
-  if (checksum !== undefined && checksum !== checksumOf(await context.read(result))) {
+  const peers = peerName === name && (await askPeer(peerName, 1));
+  if (peers && peers.checksum !== checksumOf(await context.read(result))) {
     throw new Error(`${name} and its peer differ`);
   }
   context.dispose(result);
 }
 
-/** FNV-1a checksum over the words of a column or of a record of columns; the same as the peer's. */
+/** The checksum of a column or of a record of columns; the same as the peer's. */
 function checksumOf(result: unknown): number {
-  const columns = result instanceof Uint32Array ? [result] : (Object.values(result as object) as Uint32Array[]);
-  let sum = 2166136261;
-  for (const words of columns) for (const word of words) sum = Math.imul(sum ^ word, 16777619);
-  return sum >>> 0;
+  return checksum(result instanceof Uint32Array ? [result] : (Object.values(result as object) as Uint32Array[]));
 }
 
 function sorted(numbers: readonly number[]): number[] {
