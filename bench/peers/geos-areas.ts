@@ -168,3 +168,36 @@ function isSpike(before: Position, at: Position, after: Position): boolean {
   const [inX, inY, outX, outY] = [at[0] - before[0], at[1] - before[1], after[0] - at[0], after[1] - at[1]];
   return inX * outY === inY * outX && inX * outX + inY * outY <= 0;
 }
+
+/** A polygon of a set as a geometry. Its first ring is its outline; the others are holes. */
+export function geosPolygon(geos: GeosModule, polygons: VertexRings, polygon: number): number {
+  const { polygonRings, ringVertices } = polygons;
+  const rings: number[] = [];
+  for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
+    rings.push(geosRing(geos, polygons, ringVertices[ring]!, ringVertices[ring + 1]!));
+  }
+  const [shell, ...holes] = rings;
+  const list = geos.Module._malloc(4 * holes.length + 4);
+  geos.Module.HEAPU32.set(holes, list / 4);
+  const geometry = geos.GEOSGeom_createPolygon(shell!, list, holes.length);
+  geos.Module._free(list);
+  return geometry;
+}
+
+/** Sets of polygons, as {@link Polygons} and others whose coordinates are integers. */
+interface VertexRings extends Pick<Polygons, 'polygonRings' | 'ringVertices'> {
+  readonly x: ArrayLike<number>;
+  readonly y: ArrayLike<number>;
+}
+
+function geosRing(geos: GeosModule, { x, y }: VertexRings, start: number, end: number): number {
+  const count = end - start + 1;
+  const buffer = geos.Module._malloc(16 * count);
+  for (let i = 0; i < count; i++) {
+    const vertex = start + (i % (count - 1));
+    geos.Module.HEAPF64.set([x[vertex]!, y[vertex]!], buffer / 8 + 2 * i);
+  }
+  const sequence = geos.GEOSCoordSeq_copyFromBuffer(buffer, count, 0, 0);
+  geos.Module._free(buffer);
+  return geos.GEOSGeom_createLinearRing(sequence);
+}

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
-import { type GeosModule, openGeosModule } from '../peers/geos-areas.ts';
+import { type GeosModule, geosPolygon, openGeosModule } from '../peers/geos-areas.ts';
 
 const run = promisify(execFile);
 
@@ -102,28 +102,5 @@ function areaOf(geos: GeosModule, geometry: number, into: number): number {
 }
 
 function makeGeometries(geos: GeosModule, polygons: GridPolygons): number[] {
-  const { polygonRings } = polygons;
-  return Array.from({ length: polygonRings.length - 1 }, (_, i) => {
-    const [shell, ...holes] = Array.from({ length: polygonRings[i + 1]! - polygonRings[i]! }, (_, ring) =>
-      makeRing(geos, polygons, polygonRings[i]! + ring),
-    );
-    const list = geos.Module._malloc(4 * holes.length + 4);
-    geos.Module.HEAPU32.set(holes, list / 4);
-    const polygon = geos.GEOSGeom_createPolygon(shell!, list, holes.length);
-    geos.Module._free(list);
-    return polygon;
-  });
-}
-
-function makeRing(geos: GeosModule, { ringVertices, x, y }: GridPolygons, ring: number): number {
-  const [start, count] = [ringVertices[ring]!, ringVertices[ring + 1]! - ringVertices[ring]!];
-  const coordinates = Array.from(
-    { length: 2 * count + 2 },
-    (_, i) => (i % 2 === 0 ? x : y)[start + ((i >> 1) % count)]!,
-  );
-  const buffer = geos.Module._malloc(8 * coordinates.length);
-  geos.Module.HEAPF64.set(coordinates, buffer / 8);
-  const sequence = geos.GEOSCoordSeq_copyFromBuffer(buffer, count + 1, 0, 0);
-  geos.Module._free(buffer);
-  return geos.GEOSGeom_createLinearRing(sequence);
+  return Array.from({ length: polygons.polygonRings.length - 1 }, (_, i) => geosPolygon(geos, polygons, i));
 }

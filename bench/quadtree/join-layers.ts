@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import Flatbush from 'flatbush';
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
 import { decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
@@ -9,6 +8,8 @@ import { Geos } from '../peers/geos-areas.ts';
 import { machine, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { boxesOf, boxIndex } from './boxes.ts';
+import { startsOf } from './map-polygons.ts';
 
 /**
  * Joins a layer with itself: finds all pairs of polygons that share area. The result is compared with GEOS (geos-wasm),
@@ -57,12 +58,6 @@ async function readLayer(file: string): Promise<Polygons> {
   return { polygonRings: startsOf(shapes), ringVertices: startsOf(rings), x: x!, y: y! };
 }
 
-function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
-  const starts = new Uint32Array(lists.length + 1);
-  for (const [i, { length }] of lists.entries()) starts[i + 1] = starts[i]! + length;
-  return starts;
-}
-
 /** Times a join. Returns its pairs of polygons with `first` < `second`, each as the key `first * count + second`. */
 async function timed(name: string, ask: () => ReturnType<typeof joinPolygons>): Promise<Set<number>> {
   const times: number[] = [];
@@ -81,22 +76,8 @@ async function timed(name: string, ask: () => ReturnType<typeof joinPolygons>): 
 }
 
 function pairsOfBoxes(): number[] {
-  const { polygonRings, ringVertices, x, y } = polygons;
-  const index = new Flatbush(count);
-  const boxes: [number, number, number, number][] = [];
-  for (let polygon = 0; polygon < count; polygon++) {
-    const [from, to] = [ringVertices[polygonRings[polygon]!]!, ringVertices[polygonRings[polygon + 1]!]!];
-    const [xs, ys] = [x.subarray(from, to), y.subarray(from, to)];
-    const box: [number, number, number, number] = [
-      xs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
-      ys.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
-      xs.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
-      ys.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
-    ];
-    boxes.push(box);
-    index.add(...box);
-  }
-  index.finish();
+  const boxes = boxesOf(polygons);
+  const index = boxIndex(boxes);
   return boxes.flatMap((box, a) =>
     index
       .search(...box)

@@ -38,7 +38,8 @@ function* partsOf({ features, geometries, type, coordinates }: GeoJson): Generat
   if (type === 'MultiPolygon') yield* coordinates as readonly Part[];
 }
 
-function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
+/** Where each of some lists starts if they follow each other, and where the last ends. */
+export function startsOf(lists: readonly { readonly length: number }[]): Uint32Array {
   const starts = new Uint32Array(lists.length + 1);
   for (const [i, { length }] of lists.entries()) starts[i + 1] = starts[i]! + length;
   return starts;

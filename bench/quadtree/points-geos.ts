@@ -1,5 +1,5 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
-import { type GeosModule, openGeosModule } from '../peers/geos-areas.ts';
+import { type GeosModule, geosPolygon, openGeosModule } from '../peers/geos-areas.ts';
 
 /** Further functions of geos-wasm, which only this file uses. */
 interface GeosPredicates extends GeosModule {
@@ -27,7 +27,7 @@ export class GeosPolygons {
     const { geos } = (await openGeosModule()) as unknown as { geos: GeosPredicates };
     const { polygonRings } = polygons;
     const geometries = Array.from({ length: polygonRings.length - 1 }, (_, polygon) =>
-      makePolygon(geos, polygons, polygon),
+      geosPolygon(geos, polygons, polygon),
     );
     return new GeosPolygons(geos, geometries);
   }
@@ -48,31 +48,4 @@ export class GeosPolygons {
     geos.GEOSGeom_destroy(point);
     return geos.Module.HEAPF64[this.#number / 8]!;
   }
-}
-
-function makePolygon(geos: GeosModule, { polygonRings, ringVertices, x, y }: Polygons, polygon: number): number {
-  const rings: number[] = [];
-  for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
-    const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
-    rings.push(makeRing(geos, x.subarray(start, end), y.subarray(start, end)));
-  }
-  const [shell, ...holes] = rings;
-  const list = geos.Module._malloc(4 * Math.max(1, holes.length));
-  geos.Module.HEAPU32.set(holes, list / 4);
-  const geometry = geos.GEOSGeom_createPolygon(shell!, list, holes.length);
-  geos.Module._free(list);
-  return geometry;
-}
-
-function makeRing(geos: GeosModule, x: Float64Array, y: Float64Array): number {
-  const count = x.length + 1;
-  const buffer = geos.Module._malloc(16 * count);
-  const doubles = geos.Module.HEAPF64;
-  for (let i = 0; i < count; i++) {
-    doubles[buffer / 8 + 2 * i] = x[i % x.length]!;
-    doubles[buffer / 8 + 2 * i + 1] = y[i % y.length]!;
-  }
-  const sequence = geos.GEOSCoordSeq_copyFromBuffer(buffer, count, 0, 0);
-  geos.Module._free(buffer);
-  return geos.GEOSGeom_createLinearRing(sequence);
 }

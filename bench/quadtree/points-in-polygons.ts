@@ -1,20 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import Flatbush from 'flatbush';
 import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
-import {
-  DOMAIN_BITS,
-  DOMAIN_STEPS,
-  type DomainPolygons,
-  decompose,
-  placeInDomain,
-  WORLD,
-} from '../../algorithms/quadrants/index.ts';
+import { DOMAIN_STEPS, decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
 import { placePoints, queryPoints } from '../../algorithms/queries/index.ts';
 import { machine, median, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { boxesOf, boxIndex } from './boxes.ts';
 import { readParts } from './map-polygons.ts';
 import { GeosPolygons } from './points-geos.ts';
+import { flips } from './serial-edges.ts';
 
 /**
  * Finds the polygons that contain each of many points. The pairs of a point and a polygon are compared with those of
@@ -55,7 +49,7 @@ const { times, found } = await ask();
 console.log(`query     ${spread(times, 4)} s, ${found.point.length} pairs`);
 
 const steps = await context.read({ ...asked });
-const boxes = boxesOf(placed);
+const boxes = boxIndex(boxesOf(placed));
 const exactFrom = performance.now();
 const exact = heldExactly();
 const exactSeconds = (performance.now() - exactFrom) / 1000;
@@ -106,20 +100,6 @@ async function ask() {
   }
 }
 
-function boxesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): Flatbush {
-  const index = new Flatbush(polygonRings.length - 1, 16, Int32Array);
-  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
-    let [left, bottom, right, top] = [DOMAIN_STEPS, DOMAIN_STEPS, 0, 0];
-    for (let v = ringVertices[polygonRings[polygon]!]!; v < ringVertices[polygonRings[polygon + 1]!]!; v++) {
-      [left, right] = [Math.min(left, x[v]!), Math.max(right, x[v]!)];
-      [bottom, top] = [Math.min(bottom, y[v]!), Math.max(top, y[v]!)];
-    }
-    index.add(left, bottom, right, top);
-  }
-  index.finish();
-  return index;
-}
-
 function pairKey(point: number, polygon: number): number {
   return point * 2 ** 22 + polygon;
 }
@@ -147,19 +127,10 @@ function holds(polygon: number, px: number, py: number): boolean {
   for (let ring = polygonRings[polygon]!; ring < polygonRings[polygon + 1]!; ring++) {
     const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
     for (let v = start, u = end - 1; v < end; u = v++) {
-      if (y[u]! <= py === y[v]! <= py) continue;
-      const side = sideOf(x[u]! - px, y[u]! - py, x[v]! - x[u]!, y[v]! - y[u]!);
-      if (y[v]! > y[u]! ? side <= 0 : side >= 0) inside = !inside;
+      if (flips(x[u]! - px, y[u]! - py, x[v]! - px, y[v]! - py)) inside = !inside;
     }
   }
   return inside;
-}
-
-/** The sign of dy · ax − dx · ay, computed in doubles if they are precise enough, otherwise in BigInt. */
-function sideOf(ax: number, ay: number, dx: number, dy: number): number {
-  const about = dy * ax - dx * ay;
-  if (Math.abs(about) > 2 ** (2 * DOMAIN_BITS - 48)) return about;
-  return Number(BigInt(dy) * BigInt(ax) - BigInt(dx) * BigInt(ay));
 }
 
 function heldBy(geos: GeosPolygons): Set<number> {

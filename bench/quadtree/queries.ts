@@ -1,10 +1,10 @@
-import Flatbush from 'flatbush';
 import { buildMaqTree, readMaqTree } from '../../algorithms/maq-tree/index.ts';
-import { DOMAIN_BITS, DOMAIN_STEPS, decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
+import { DOMAIN_BITS, decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/index.ts';
 import { placeWindows, polygonsOf, queryPolygons, queryWindows } from '../../algorithms/queries/index.ts';
 import { inTurns, machine, median, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { boxesOf, boxIndex } from './boxes.ts';
 import { readParts } from './map-polygons.ts';
 import { buildByHand, countByWalking, MAX_LEVELS } from './maq-builder.ts';
 import { countPolygonsByWalking } from './walk-polygons.ts';
@@ -42,8 +42,8 @@ await requireSameTree();
 const windows = windowsAround(options.windows, options.width);
 const placed = placeWindows(context, windows, WORLD);
 const sides = await context.read(placed.sides);
-const boxesOfPolygons: [left: number, bottom: number, right: number, top: number][] = [];
-const boxes = boxesOf();
+const boxesOfPolygons = boxesOf(parts);
+const boxes = boxIndex(boxesOfPolygons);
 await compare('build', 'build', {
   'one thread': () => buildByHand(host.polygon, host.code, host.level).code.length,
   [options.backend]: async () => {
@@ -146,20 +146,4 @@ function windowsAround(count: number, width: number) {
     top[i] = parts.y[vertex]! + half;
   }
   return { ...columns, right, top };
-}
-
-function boxesOf(): Flatbush {
-  const { polygonRings, ringVertices, x, y } = parts;
-  const index = new Flatbush(polygonRings.length - 1);
-  for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
-    const [from, to] = [ringVertices[polygonRings[polygon]!]!, ringVertices[polygonRings[polygon + 1]!]!];
-    let box = [DOMAIN_STEPS, DOMAIN_STEPS, -DOMAIN_STEPS, -DOMAIN_STEPS] as [number, number, number, number];
-    for (let v = from; v < to; v++) {
-      box = [Math.min(box[0], x[v]!), Math.min(box[1], y[v]!), Math.max(box[2], x[v]!), Math.max(box[3], y[v]!)];
-    }
-    boxesOfPolygons.push(box);
-    index.add(...box);
-  }
-  index.finish();
-  return index;
 }
