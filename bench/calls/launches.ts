@@ -2,6 +2,7 @@ import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { input, u32 } from '../../primitives/index.ts';
 import { chain, chained } from '../experiments/chain.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { spreadOf } from '../shared/measuring.ts';
 import type { Bench } from './bench.ts';
 
@@ -53,7 +54,8 @@ async function printTimes(backend: WebGpuBackend, heat: () => Promise<void>, cal
       times.set(name, [...(times.get(name) ?? []), milliseconds]);
     }
   }
-  console.log('\n| number | command | ms |\n| --- | --- | --- |');
+  console.log();
+  printHead('number | command | ms');
   const medians = [...times].map(([name, taken]) => [name, spreadOf(taken).median] as const);
   for (const [name, median] of medians) console.log(`| ${name} | ${median.toFixed(4)} |`);
   const sum = medians.reduce((so, [, median]) => so + median, 0);

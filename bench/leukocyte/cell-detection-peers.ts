@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { type DetectionOptions, detectPeaks, refineContours } from '../../algorithms/cell-tracking/index.ts';
 import { open } from '../../on-node.ts';
 import { type Context, input, type Table, u32 } from '../../primitives/index.ts';
+import { printHead, printRow } from '../shared/markdown-table.ts';
 import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { type FoundCells, matchVideo } from './cell-accuracy.ts';
@@ -71,8 +72,7 @@ async function compare(): Promise<void> {
     `${machine()}; seeds ${options.seeds}, ${options.cells} cells; medians of ${rounds}, plain JavaScript once a frame\n`,
   );
   const errors = amplitudes.map((amplitude) => `error ${amplitude}, px`);
-  printRow(['method', ...amplitudes.map((amplitude) => `F1 ${amplitude}`), ...errors, 'ms per frame']);
-  printRow(Array.from({ length: 2 + 2 * amplitudes.length }, () => '---'));
+  printHead(['method', ...amplitudes.map((amplitude) => `F1 ${amplitude}`), ...errors, 'ms per frame'].join(' | '));
   for await (const detection of ownDetections()) report(detection);
   for await (const line of peerLines()) {
     if (line.missing === undefined) report(detectionOf(line));
@@ -89,10 +89,6 @@ function report({ name, found, ms }: Detection): void {
 function accuracyOf(found: readonly FoundCells[], from = 0, to = frames.length) {
   const of = frames.slice(from, to).map(({ truth }, i) => ({ truth, found: found[from + i]! }));
   return matchVideo(of, SIZE);
-}
-
-function printRow(fields: readonly string[]): void {
-  console.log(`| ${fields.join(' | ')} |`);
 }
 
 async function* ownDetections(): AsyncGenerator<Detection> {

@@ -8,6 +8,7 @@ import {
 } from '../../algorithms/cell-tracking/index.ts';
 import { packSlopes } from '../../algorithms/cell-tracking/slopes.ts';
 import { type Column, input, type Table, u32 } from '../../primitives/index.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { keepBusy, machine, median, timesOf } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -57,7 +58,7 @@ const outlined = context.prepare({ grey: input(u32, width * height, { storage: '
   return cells;
 });
 const grey = frame.grey as Column<'u32'>;
-console.log('| step | until done, ms | device, ms |\n| --- | --- | --- |');
+printHead('step | until done, ms | device, ms');
 await report('slopes', slopes);
 await report('slopes and all scores', () => gicov(frame) as unknown as Table);
 await report('slopes and scores above 1.8', () => gicov(frame, { threshold: 1.8 }) as unknown as Table);

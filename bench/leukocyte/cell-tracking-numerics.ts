@@ -1,6 +1,7 @@
 import { type TrackingOptions, trackFrame } from '../../algorithms/cell-tracking/index.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { type PeerCell, type PeerWindow, runLeukocyte } from '../peers/leukocyte.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -24,10 +25,9 @@ const BARS = { field: 1e-4, rounds: 0.02, snake: 0.01 };
 await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}; snakeStep 0.2\n`);
 console.log('Snakes are compared twice: with our fields in both programs, and with each program’s own fields.\n');
-console.log(
-  '| seed | cells | field: max difference | mean rounds, ours | mean rounds, Rodinia’s | rounds: max difference | snakes in our fields: max difference, px | snakes in own fields: max difference, px | number of snakes that stop a round apart | snakes after equal rounds: max difference, px |',
+printHead(
+  'seed | cells | field: max difference | mean rounds, ours | mean rounds, Rodinia’s | rounds: max difference | snakes in our fields: max difference, px | snakes in own fields: max difference, px | number of snakes that stop a round apart | snakes after equal rounds: max difference, px',
 );
-console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 const worst = { field: 0, rounds: 0, snake: 0 };
 for (let seed = 1; seed <= options.seeds; seed++) await compare(seed, options.rodinia);
 const isWithin = worst.field <= BARS.field && worst.rounds <= BARS.rounds && worst.snake <= BARS.snake;

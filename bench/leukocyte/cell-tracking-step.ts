@@ -4,6 +4,7 @@ import { evolveSnakes } from '../../algorithms/cell-tracking/snake.ts';
 import { cutWindows, windowShape } from '../../algorithms/cell-tracking/windows.ts';
 import { type Column, constant, f32, input, type Table, u32 } from '../../primitives/index.ts';
 import { runLeukocyte } from '../peers/leukocyte.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine, median, timesOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -65,7 +66,7 @@ const warm = context.prepare(warmInputs, ({ grey, cells, field, windows }) =>
 const first = prepared({ grey, cells: before }) as CellsInFrame;
 const found = await context.read(first);
 
-console.log('| step | until done, ms |\n| --- | --- |');
+printHead('step | until done, ms');
 row('windows', await timeOf(waited(cut)));
 row('fields', await timeOf(waited(flow)));
 row('snakes', await timeOf(waited(() => snakes() as unknown as Table)));

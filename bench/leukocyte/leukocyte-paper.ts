@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -50,7 +51,7 @@ if (options.out !== undefined) {
 
 function print(name: string, { plainMilliseconds, steps }: MeasuredLadder): void {
   console.log(`\n${name}: plain JavaScript on one thread ${plainMilliseconds.toFixed(1)} ms\n`);
-  console.log('| step | ms | launches | times as fast as plain JavaScript |\n| --- | --- | --- | --- |');
+  printHead('step | ms | launches | times as fast as plain JavaScript');
   for (const { name, milliseconds, launches, speedup } of steps) {
     console.log(`| ${name} | ${milliseconds.toFixed(1)} | ${launches} | ${speedup.toFixed(2)} |`);
   }

@@ -5,6 +5,7 @@ import {
   trackCells,
 } from '../../algorithms/cell-tracking/index.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine, spreadOf } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -40,10 +41,7 @@ if (options.only !== 'accuracy') await reportSpeed();
 if (options.only !== 'speed') await reportAccuracy();
 
 async function reportSpeed(): Promise<void> {
-  console.log(
-    '| cells | ms per frame: median (min … max) | frames per second | launches per frame | allocations in total |',
-  );
-  console.log('| --- | --- | --- | --- | --- |');
+  printHead('cells | ms per frame: median (min … max) | frames per second | launches per frame | allocations in total');
   for (const cells of [36, 84]) {
     const video = [...cellVideo({ seed: 1, cells, amplitude: 10, frames: options['speed-frames'] })];
     const times: number[] = [];
@@ -98,8 +96,7 @@ async function reportAccuracy(): Promise<void> {
     { name: 'all three', drawing: { ...faint, halos: 0.5, occlusion: true, entries: true } },
   ];
   console.log('Mean (min) over the seeds; centre errors are medians over all seeds.\n');
-  console.log('| video | F1 | centre error, px | tracks without a switch | cells found |');
-  console.log('| --- | --- | --- | --- | --- |');
+  printHead('video | F1 | centre error, px | tracks without a switch | cells found');
   for (const { name, drawing, still, detection } of trials) {
     const found: Awaited<ReturnType<typeof accuracyOf>>[] = [];
     for (const seed of seeds)

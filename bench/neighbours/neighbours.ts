@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import Flatbush from 'flatbush';
 import KDBush from 'kdbush';
 import { buildPointTree, nearest, nearestInTree, withinRadius } from '../../algorithms/neighbours/index.ts';
+import { printHead, printRow } from '../shared/markdown-table.ts';
 import { inTurns, keepBusy, machine, median, type Took } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -60,7 +61,6 @@ async function timeOf(run: () => unknown): Promise<Took> {
 
 await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, medians of ${rounds}\n`);
-const row = (...cells: readonly (string | number)[]): void => console.log(`| ${cells.join(' | ')} |`);
 const ms = (value: number): string => value.toFixed(value < 10 ? 2 : 0);
 
 /** Runs a search, waits for its result, and frees it. */
@@ -75,12 +75,11 @@ if (parts.includes('brute') || parts.includes('python')) {
   const host = { points: numbers(n * dimensions, 1), queries: numbers(m * dimensions, 2) };
   const points = { elements: context.column(host.points), dimensions };
   const queries = { elements: context.column(host.queries), dimensions };
-  row('brute force', 'ms', 'processor, ms', 'GFLOP/s');
-  row('---', '---', '---', '---');
+  printHead('brute force | ms | processor, ms | GFLOP/s');
   const gigaflops = (wall: number): string => ((2 * n * m * dimensions) / wall / 1e6).toFixed(1);
   for (const metric of parts.includes('brute') ? (['l2', 'l1', 'cosine', 'inner'] as const) : (['l2'] as const)) {
     const { wall, processor } = await timeOf(() => searched(() => nearest(context, points, queries, { k, metric })));
-    row(`${n} × ${m} × ${dimensions}, k ${k}, ${metric}`, ms(wall), ms(processor), gigaflops(wall));
+    printRow([`${n} × ${m} × ${dimensions}, k ${k}, ${metric}`, ms(wall), ms(processor), gigaflops(wall)]);
   }
   if (parts.includes('python')) {
     const { ids } = await context.read({ ids: nearest(context, points, queries, { k }).ids });
@@ -122,7 +121,7 @@ async function pythonPeers(
       const found = new Int32Array((await readFile(join(folder, name))).buffer);
       const same = ids.reduce((sum, id, i) => sum + (found[i] === id ? 1 : 0), 0) / ids.length;
       const what = `${name} ${version}, built in ${ms(built)} ms, ${(100 * same).toFixed(2)} % of the ids the same`;
-      row(what, ms(searched), ms(processor), gigaflops(searched));
+      printRow([what, ms(searched), ms(processor), gigaflops(searched)]);
     }
   } catch (error) {
     console.log(`faiss and torch were left out: ${(error as Error).message.split('\n')[0]}`);
@@ -144,15 +143,9 @@ const clouds: { readonly [name: string]: (u: number, i: number) => number } = {
 };
 
 if (parts.includes('tree') || parts.includes('clouds')) {
-  row(
-    'points in the plane',
-    'build, ms (processor)',
-    `${k} nearest to as many queries, ms`,
-    `${k} nearest to all points, ms`,
-    'queries per second',
-    'all within the k-th distance, ms',
+  printHead(
+    `points in the plane | build, ms (processor) | ${k} nearest to as many queries, ms | ${k} nearest to all points, ms | queries per second | all within the k-th distance, ms`,
   );
-  row('---', '---', '---', '---', '---', '---');
   for (const [name, cloud] of Object.entries(clouds)) {
     if (!parts.includes(name === 'uniform' ? 'tree' : 'clouds')) continue;
     const points = { elements: context.column(numbers(2 * plane, 3).map(cloud)), dimensions: 2 };
@@ -168,15 +161,14 @@ if (parts.includes('tree') || parts.includes('clouds')) {
         : undefined;
     const perSecond = `${(plane / Math.min(others.wall, own.wall) / 1000).toFixed(2)} M`;
     const cells = [build, others, own].map(({ wall, processor }) => `${ms(wall)} (${ms(processor)})`);
-    row(`${plane}, ${name}`, ...cells, perSecond, within === undefined ? '' : ms(within.wall));
+    printRow([`${plane}, ${name}`, ...cells, perSecond, within === undefined ? '' : ms(within.wall)]);
     context.dispose(tree, points, queries);
   }
   console.log();
 }
 
 if (parts.includes('peers')) {
-  row('peer, one thread', 'build, ms', `${k} nearest to as many queries, ms`);
-  row('---', '---', '---');
+  printHead(`peer, one thread | build, ms | ${k} nearest to as many queries, ms`);
   const [points, queries] = [numbers(2 * plane, 3), numbers(2 * plane, 4)];
   await nanoflann(points, queries);
   flatbush(points, queries);
@@ -198,7 +190,7 @@ async function nanoflann(points: Float32Array, queries: Float32Array): Promise<v
     await writeFile(to, queries);
     const { stdout } = await run(program, [from, to, String(k)]);
     const [built, searched] = stdout.split(' ').map(Number) as [number, number];
-    row('nanoflann, -O3 -march=native', ms(built), ms(searched));
+    printRow(['nanoflann, -O3 -march=native', ms(built), ms(searched)]);
   } catch (error) {
     console.log(`nanoflann was left out: ${(error as Error).message.split('\n')[0]}`);
   } finally {
@@ -213,7 +205,7 @@ function flatbush(points: Float32Array, queries: Float32Array): void {
   index.finish();
   const built = performance.now();
   for (let i = 0; i < plane; i += PART) index.neighbors(queries[2 * i]!, queries[2 * i + 1]!, k);
-  row('flatbush', ms(built - start), ms(PART * (performance.now() - built)));
+  printRow(['flatbush', ms(built - start), ms(PART * (performance.now() - built))]);
 }
 
 /**
@@ -233,5 +225,5 @@ function kdbush(points: Float32Array, queries: Float32Array): void {
     for (; found.length < k && radius < 2; radius *= 1.5) found = index.within(x, y, radius);
     found.sort((a, b) => distance(a) - distance(b) || a - b).splice(k);
   }
-  row('kdbush, widening circles', ms(built - start), ms(PART * (performance.now() - built)));
+  printRow(['kdbush, widening circles', ms(built - start), ms(PART * (performance.now() - built))]);
 }

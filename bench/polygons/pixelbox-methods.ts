@@ -3,6 +3,7 @@ import { type AreaMethod, planAreas } from '../../algorithms/pixelbox/area-plan.
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { pairAreas } from '../../algorithms/pixelbox/pair-areas.ts';
 import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { median, timesOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -40,8 +41,7 @@ const MAX_PRODUCTS = 2 ** 31;
 
 const context = await openNamed(options);
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${options.backend}\n`);
-console.log('| corners per polygon | box, pixels | pairs | masks, ms | corners, ms | sweep, ms | method chosen |');
-console.log('| --- | --- | --- | --- | --- | --- | --- |');
+printHead('corners per polygon | box, pixels | pairs | masks, ms | corners, ms | sweep, ms | method chosen');
 for (const [teeth, scale, pairs] of CASES) await measure(teeth, scale, pairs);
 await context.close();
 

@@ -1,5 +1,6 @@
 import { input, type Table, u32 } from '../../primitives/index.ts';
 import { chained } from '../experiments/chain.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine, spreadOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -28,10 +29,9 @@ const n = 2 ** LOG2_ROWS;
 const inputs = primitiveInputs(context, LOG2_ROWS);
 const calls = { ...primitiveCalls(context, n, inputs), chain: () => context.scope(() => chained(inputs.x)) };
 console.log(`${machine()}; ${context.backend.name}, medians of ${options.rounds} rounds\n`);
-console.log(
-  '| primitive | launches | µs per call | min | µs per launch | prepared: launches | µs per call | min | µs per launch | preparing: µs | preparing ÷ call | preparing and one call: µs | preparing and one call ÷ call |',
+printHead(
+  'primitive | launches | µs per call | min | µs per launch | prepared: launches | µs per call | min | µs per launch | preparing: µs | preparing ÷ call | preparing and one call: µs | preparing and one call ÷ call',
 );
-console.log(`|${' --- |'.repeat(13)}`);
 for (const name of options.only.split(',')) await measure(name);
 
 async function measure(name: string): Promise<void> {

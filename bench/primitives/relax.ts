@@ -17,6 +17,7 @@ import {
   uniform,
 } from '../../primitives/index.ts';
 import { flowRound, roundEven } from '../leukocyte/leukocyte-plain.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { keepBusy, machine, median, timesUntilDone } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -174,10 +175,9 @@ const tasks: { readonly [name: string]: Task } = {
 
 await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, grids of ${WIDTH} × ${HEIGHT}, medians of ${repeats}\n`);
-console.log(
-  '| task | grids | mean rounds | max rounds | ordinary call, ms | prepared call, ms | device, ms | µs per round | plain JavaScript, ms | plain ÷ prepared |',
+printHead(
+  'task | grids | mean rounds | max rounds | ordinary call, ms | prepared call, ms | device, ms | µs per round | plain JavaScript, ms | plain ÷ prepared',
 );
-console.log(`|${' --- |'.repeat(10)}`);
 for (const name of options.only.split(',')) {
   for (const grids of options.grids) await compare(name, tasks[name]!, grids);
 }

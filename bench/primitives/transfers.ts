@@ -8,6 +8,7 @@ import { openNodeGpu } from '../../backends/webgpu-node/node-gpu.ts';
 import { fileElements } from '../../formats/file-elements.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { inTurns, machine, median } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -45,12 +46,11 @@ const sizes = options.mib.map((mib) => mib * MIB);
 const fileBytes = options['file-mib'] * MIB;
 const floor = isGpu ? await gpuFloor(largestOf(sizes, fileBytes)) : hostFloor(largestOf(sizes, fileBytes));
 console.log(`${machine()}; ${context.backend.name}, ${ROUNDS} rounds, medians; GB/s\n`);
-console.log(
-  '| transfer | MiB | ours, GB/s | fastest possible, GB/s | ours ÷ fastest |\n| --- | --- | --- | --- | --- |',
-);
+printHead('transfer | MiB | ours, GB/s | fastest possible, GB/s | ours ÷ fastest');
 for (const bytes of sizes) await measureArrays(bytes);
 if (fileBytes > 0) await measureFile(fileBytes);
-console.log('\n| small reads | ours, ms | fastest possible, ms | ours ÷ fastest |\n| --- | --- | --- | --- |');
+console.log();
+printHead('small reads | ours, ms | fastest possible, ms | ours ÷ fastest');
 await measureSmall();
 floor.close();
 

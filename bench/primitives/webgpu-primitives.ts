@@ -4,6 +4,7 @@ import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { chain } from '../experiments/chain.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { type Spread, spreadOf, timesUntilDone } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { openMemcpy } from '../shared/webgpu-memcpy.ts';
@@ -98,10 +99,9 @@ if (options.peer !== undefined && existsSync(options.peer)) {
 
 const { description, device, vendor, architecture } = backend.info;
 console.log(`${device || vendor} ${architecture} ${description}; medians of ${rounds}\n`);
-console.log(
-  '| primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 calls together, ms | peer ÷ one of 100 | latency, ms | latency: min … max |',
+printHead(
+  'primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 calls together, ms | peer ÷ one of 100 | latency, ms | latency: min … max',
 );
-console.log('| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |');
 for (const log2 of options.log2) await measure(log2);
 await context.close();
 

@@ -1,6 +1,7 @@
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { bool, type Column, fn, input, map, plus, reduce, u32, uniform } from '../../primitives/index.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
@@ -29,9 +30,7 @@ const LOOP_ROUNDS = 200;
 const inlineNanoseconds = options.inline === undefined ? undefined : Number(options.inline);
 const context = new Context(await createWorkersBackend({ workers: options.workers, inlineNanoseconds }));
 console.log(`${machine()}; medians of ${options.rounds} rounds with quartiles, µs per call\n`);
-console.log(
-  '| rows | primitive | until the call returns | 40 calls, then a wait | one call and its wait |\n| --- | --- | --- | --- | --- |',
-);
+printHead('rows | primitive | until the call returns | 40 calls, then a wait | one call and its wait');
 for (const log2 of options.log2) {
   const calls = primitiveCalls(context, 2 ** log2, primitiveInputs(context, log2));
   for (const name of options.only.split(',')) await measure(`2^${log2}`, name, calls[name]!);

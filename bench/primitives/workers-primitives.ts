@@ -8,6 +8,7 @@ import { plainPrimitives } from '../experiments/plain-primitives.ts';
 import { checksum } from '../harness/job.ts';
 import { CPP_PRIMITIVES, startCpp } from '../peers/cpp.ts';
 import type { PeerProgram } from '../peers/program.ts';
+import { printHead, printRow } from '../shared/markdown-table.ts';
 import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { affine, odd, primitiveCalls, primitiveInputs } from './primitive-calls.ts';
@@ -57,8 +58,7 @@ console.log(
     `${workers} workers, ${workers} threads of C++, one of JavaScript; ${rounds} rounds\n`,
 );
 const [theirs, plainJs] = ['C++', 'JS'].map((who) => [`${who} ms`, 'min', `${who} ÷ ours`, 'min ÷ min']);
-line('primitive', 'ours ms', 'min', ...theirs!, ...plainJs!);
-line(...Array.from({ length: 11 }, () => '---'));
+printHead(['primitive', 'ours ms', 'min', ...theirs!, ...plainJs!].join(' | '));
 for (const name of Object.keys(ours)) if (isWanted(name)) await measure(name);
 await peer?.program.close();
 if (isWanted('chain')) await measureChain();
@@ -79,14 +79,14 @@ async function measure(name: string): Promise<void> {
     if (peerName !== undefined) times.peer.push((await askPeer(peerName, calls)).nanoseconds / 1e6);
     if (plain !== undefined) times.plain.push(timePlain(plain[name]!));
   }
-  line(
+  printRow([
     name,
     ...sideOf(times.ours),
     ...sideOf(times.peer),
     ...ratiosOf(times.peer, times.ours),
     ...sideOf(times.plain),
     ...ratiosOf(times.plain, times.ours),
-  );
+  ]);
 }
 
 function askPeer(name: string, calls: number): ReturnType<PeerProgram['ask']> {
@@ -132,9 +132,8 @@ async function measureChain(): Promise<void> {
   const took = await inTurns({ fused, unfused }, { rounds: 3 * rounds, warmUps: 2 });
   const [one, other] = [...took.values()].map((each) => each.map(({ wall }) => 1000 * wall)) as [number[], number[]];
   console.log('');
-  line('map, scan, map, copyIf', 'fused ms', 'min', 'step by step ms', 'min', 'steps ÷ fused', 'min ÷ min');
-  line(...Array.from({ length: 7 }, () => '---'));
-  line('', ...sideOf(one), ...sideOf(other), ...ratiosOf(other, one));
+  printHead('map, scan, map, copyIf | fused ms | min | step by step ms | min | steps ÷ fused | min ÷ min');
+  printRow(['', ...sideOf(one), ...sideOf(other), ...ratiosOf(other, one)]);
 }
 
 /** Throws if our result differs from the peer's, or from that of plain JavaScript. */
@@ -173,8 +172,4 @@ function ratiosOf(others: readonly number[], own: readonly number[]): string[] {
   const ratios = sorted(others.map((time, round) => time / own[round]!));
   const [low, median, high] = [0.25, 0.5, 0.75].map((part) => ratios[Math.floor(part * ratios.length)]!.toFixed(2));
   return [`${median} (${low} … ${high})`, (smallestOf(others) / smallestOf(own)).toFixed(2)];
-}
-
-function line(...cells: readonly string[]): void {
-  console.log(`| ${cells.join(' | ')} |`);
 }

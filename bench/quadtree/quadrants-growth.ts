@@ -1,6 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { buildMaqTree } from '../../algorithms/maq-tree/index.ts';
 import { DOMAIN_STEPS, type Domain, decompose, placeInDomain } from '../../algorithms/quadrants/index.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine, median, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -26,10 +27,10 @@ const CORNERS = 12;
 await using context = await openNamed(options);
 console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}, ${levels} levels`);
-console.log(
-  '\n| polygons | vertices | quadrants | decomposition, s | decomposition, ns per vertex | tree building, s | tree building, ns per quadrant |',
+console.log();
+printHead(
+  'polygons | vertices | quadrants | decomposition, s | decomposition, ns per vertex | tree building, s | tree building, ns per quadrant',
 );
-console.log('| --- | --- | --- | --- | --- | --- | --- |');
 for (const [what, make] of Object.entries({ lattice, pile, ring })) {
   for (let exponent = max - 4; exponent <= max; exponent++) await measure(what, make(2 ** exponent));
 }

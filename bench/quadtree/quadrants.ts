@@ -8,6 +8,7 @@ import {
   WORLD,
 } from '../../algorithms/quadrants/index.ts';
 import type { Context } from '../../primitives/index.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine, median, spread, timesUntilDone } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -47,10 +48,10 @@ console.log(`machine   ${machine()}`);
 console.log(`backend   ${context.backend.name}, ${levels} levels`);
 console.log(`polygons  ${parts.polygonRings.length - 1} with ${parts.x.length} vertices`);
 
-console.log(
-  '\n| vertices per polygon | polygons | vertices | quadrants | by edges, s | by whole polygons, s | whole ÷ edges |',
+console.log();
+printHead(
+  'vertices per polygon | polygons | vertices | quadrants | by edges, s | by whole polygons, s | whole ÷ edges',
 );
-console.log('| --- | --- | --- | --- | --- | --- | --- |');
 let secondsPerTest = 0;
 for (const [from, to] of GROUPS) await compareGroup(bySize(parts, from, to), `${from} to ${to}`);
 const all = placeInDomain(parts, WORLD);
@@ -109,8 +110,8 @@ async function requireSame(on: Context, placed: DomainPolygons): Promise<void> {
  * passes).
  */
 async function showSteps(placed: DomainPolygons): Promise<void> {
-  console.log('\n| level | quadrants split | passages | final quadrants | ms | ns per passage |');
-  console.log('| --- | --- | --- | --- | --- | --- |');
+  console.log();
+  printHead('level | quadrants split | passages | final quadrants | ms | ns per passage');
   for (const [step, { passages, split, leaves, seconds }] of (
     await followSteps(context, placed, levels, rounds)
   ).entries()) {

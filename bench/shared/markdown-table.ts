@@ -8,3 +8,15 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const [head, ...body] = rows;
   return [line(head!), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)];
 }
+
+/** Prints a row of a Markdown table as soon as it is known; its cells are not padded. */
+export function printRow(cells: readonly unknown[]): void {
+  console.log(`| ${cells.join(' | ')} |`);
+}
+
+/** Prints the head of such a table; `columns` has ` | ` between their names. */
+export function printHead(columns: string): void {
+  const names = columns.split(' | ');
+  printRow(names);
+  printRow(names.map(() => '---'));
+}

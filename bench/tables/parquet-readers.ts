@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 
@@ -63,7 +64,7 @@ function run(program: string): readonly [seconds: number, sum: string] {
 
 if (!existsSync(join(dist, 'formats', 'index.js'))) throw new Error('There is no build: npm run build');
 console.log(machine());
-console.log('| columns | reader | processor time, s | sum of first column |\n| --- | --- | --- | --- |');
+printHead('columns | reader | processor time, s | sum of first column');
 for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'destination']]) {
   const times: { [reader: string]: number[] } = {};
   const sums: { [reader: string]: string } = {};

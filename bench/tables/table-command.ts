@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 
@@ -112,9 +113,7 @@ function median(values: readonly number[]): number {
 
 if (!existsSync(join(options.dist, 'command', 'main.js'))) throw new Error('There is no build: npm run build');
 console.log(machine());
-console.log(
-  '| query | ours: s (processor s) | DuckDB: s (processor s) | ours ÷ DuckDB (processor) | answers |\n| --- | --- | --- | --- | --- |',
-);
+printHead('query | ours: s (processor s) | DuckDB: s (processor s) | ours ÷ DuckDB (processor) | answers');
 for (const question of QUESTIONS) {
   const [ours, theirs]: [Measured[], Measured[]] = [[], []];
   for (let round = 0; round <= options.rounds; round++) {

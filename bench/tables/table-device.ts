@@ -3,6 +3,7 @@ import { truthOf } from '../../algorithms/tables/conditions.ts';
 import * as t from '../../algorithms/tables/index.ts';
 import { preparePipeline } from '../../algorithms/tables/prepared-aggregate.ts';
 import type { Context } from '../../primitives/context/context.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { keepBusy, timesOf } from '../shared/measuring.ts';
 import { tableOnDevice } from './table-columns.ts';
 import { type Question, questions } from './table-questions.ts';
@@ -28,8 +29,7 @@ export async function measureOnDevice(context: Context, rows: number, rounds: nu
   const table = tableOnDevice(context, rows);
   const isPossible = ({ table: of, name }: Question): boolean =>
     of === 'numbers' && !name.includes('nulls') && name.includes(only);
-  console.log('| query | device, ms: min (median) | target on an H200, ms | until the answer, ms: min (median) |');
-  console.log('| --- | --- | --- | --- |');
+  printHead('query | device, ms: min (median) | target on an H200, ms | until the answer, ms: min (median)');
   for (const question of questions.filter(isPossible)) {
     const ask = () => question.ask(table);
     await keepBusy(ask, 500);

@@ -1,5 +1,6 @@
 import * as t from '../../algorithms/tables/index.ts';
 import type { Context } from '../../primitives/context/context.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { keepBusy, timesOf } from '../shared/measuring.ts';
 import { tableOnDevice } from './table-columns.ts';
 import { shown } from './table-times.ts';
@@ -28,10 +29,9 @@ const questions: readonly (readonly [name: string, asked: t.Aggregates, bar?: nu
 /** Times short queries, prepared and unprepared. Every call compares the column `b` with a different constant. */
 export async function measurePrepared(context: Context, rows: number, rounds: number, only: string): Promise<void> {
   const table = tableOnDevice(context, rows);
-  console.log(
-    '| query where b < constant | prepared, ms: min (median) | unprepared, ms: min (median) | target on an H200, ms |',
+  printHead(
+    'query where b < constant | prepared, ms: min (median) | unprepared, ms: min (median) | target on an H200, ms',
   );
-  console.log('| --- | --- | --- | --- |');
   for (const [name, asked, bar] of questions.filter(([each]) => each.includes(only))) {
     const prepared = t.prepareAggregate(table, asked);
     let constant = 300_000;

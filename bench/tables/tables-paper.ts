@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import * as t from '../../algorithms/tables/index.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import { activeOf, byPyramid, byScan, cellsOf, type PointLister } from '../experiments/point-lists.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { inTurns, machine } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -53,9 +54,7 @@ if (options.out !== undefined) await writeFile(options.out, `${JSON.stringify(me
 async function measureOperations(host: Records): Promise<MeasuredOperation[]> {
   const columns = Object.entries(host).map(([name, values]): [string, t.HostColumn] => [name, { type: 'u32', values }]);
   const table = t.createTable(context, Object.fromEntries(columns));
-  console.log(
-    `| operation, ${records} records | ours, ms | plain loop, ms | plain ÷ ours |\n| --- | --- | --- | --- |`,
-  );
+  printHead(`operation, ${records} records | ours, ms | plain loop, ms | plain ÷ ours`);
   const found: MeasuredOperation[] = [];
   for (const operation of operations) {
     const { name, group, plain } = operation;

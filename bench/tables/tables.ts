@@ -1,5 +1,6 @@
 import * as t from '../../algorithms/tables/index.ts';
 import { optionalPackage } from '../peers/optional.ts';
+import { printHead } from '../shared/markdown-table.ts';
 import { machine, timesOf } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -116,7 +117,7 @@ async function compareWithDuckDb(): Promise<void> {
   };
   const duckDb = await openDuckDb();
   if (duckDb !== undefined) await fillDuckDb(duckDb);
-  console.log('| query | ours, ms: min (median) | DuckDB, ms: min (median) |\n| --- | --- | --- |');
+  printHead('query | ours, ms: min (median) | DuckDB, ms: min (median)');
   for (const { name, table, sql, ask } of wanted) {
     const ours = await timesOf(() => ask(tables[table]), { rounds, warmUps: 0 });
     const theirs = duckDb && (await timesOf(() => duckDb.fetch(sql), { rounds: Math.min(rounds, 7), warmUps: 0 }));
