@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +9,7 @@ import { type Context, input, type Table, u32 } from '../../primitives/index.ts'
 import { printHead, printRow } from '../shared/markdown-table.ts';
 import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { type FoundCells, matchVideo } from './cell-accuracy.ts';
 import { type CellVideoFrame, cellVideo } from './cell-video.ts';
 import { plainCells } from './plain-cells.ts';
@@ -154,24 +154,21 @@ function detectionOf({ name, version, x, y, ms }: PeerLine): Detection {
 
 /** The lines that the Python program prints; one line with an error if the program cannot be started. */
 async function* peerLines(...more: readonly string[]): AsyncGenerator<PeerLine> {
-  const folder = await mkdtemp(join(tmpdir(), 'quadrille-circles-'));
-  try {
-    const file = join(folder, 'frames.raw');
-    await writeFile(file, Buffer.concat(frames.map(({ frame }) => frame.grey)));
-    const script = fileURLToPath(new URL('../peers/circles.py', import.meta.url));
-    const { width, height } = SIZE;
-    const args = [script, file, width, height, '--rounds', rounds, ...more].map(String);
-    const child = spawn(options.python, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const ended = new Promise<string | undefined>((resolve) => {
-      child.on('error', ({ message }) => resolve(message));
-      child.on('close', (code) => resolve(code === 0 ? undefined : `ended with ${code}`));
-    });
-    for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as PeerLine;
-    const failure = await ended;
-    if (failure !== undefined) yield { name: options.python, missing: failure } as PeerLine;
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using scratch = await temporaryFolder('quadrille-circles-');
+  const folder = scratch.path;
+  const file = join(folder, 'frames.raw');
+  await writeFile(file, Buffer.concat(frames.map(({ frame }) => frame.grey)));
+  const script = fileURLToPath(new URL('../peers/circles.py', import.meta.url));
+  const { width, height } = SIZE;
+  const args = [script, file, width, height, '--rounds', rounds, ...more].map(String);
+  const child = spawn(options.python, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise<string | undefined>((resolve) => {
+    child.on('error', ({ message }) => resolve(message));
+    child.on('close', (code) => resolve(code === 0 ? undefined : `ended with ${code}`));
+  });
+  for await (const line of createInterface({ input: child.stdout })) yield JSON.parse(line) as PeerLine;
+  const failure = await ended;
+  if (failure !== undefined) yield { name: options.python, missing: failure } as PeerLine;
 }
 
 async function tune(): Promise<void> {

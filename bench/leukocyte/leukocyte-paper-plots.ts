@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableLines } from '../shared/markdown-table.ts';
+import { type MeasuredOn, machinesOf, readMeasured } from '../shared/measured.ts';
 import { drawPanels, type Panel } from '../shared/panels.ts';
 import { programWords } from '../shared/program-options.ts';
 import type { MeasuredLadder } from './leukocyte-ladder.ts';
@@ -12,13 +13,8 @@ import type { MeasuredLadder } from './leukocyte-ladder.ts';
  * node --import tsx bench/leukocyte/leukocyte-paper-plots.ts [--docs docs] FILE…
  */
 const { options, positionals: files } = programWords({ docs: 'docs' });
-if (files.length === 0) throw new Error('Name one or more files that bench/leukocyte/leukocyte-paper.ts wrote.');
 
-interface Measured {
-  readonly label: string;
-  readonly machine: string;
-  readonly date: string;
-  readonly commit: string;
+interface Measured extends MeasuredOn {
   readonly ladders: { readonly [name: string]: MeasuredLadder };
 }
 
@@ -62,8 +58,7 @@ const STAGES: readonly Stage[] = [
   },
 ];
 
-const measured: Measured[] = [];
-for (const file of files) measured.push(JSON.parse(await readFile(file, 'utf8')));
+const measured = await readMeasured<Measured>(files, 'bench/leukocyte/leukocyte-paper.ts');
 await writeFile(join(options.docs, 'leukocyte-paper.svg'), await drawPanels(titleOf(), STAGES.flatMap(panelsOf)));
 await writeFile(join(options.docs, 'leukocyte-paper.md'), `${page().join('\n')}\n`);
 
@@ -100,7 +95,7 @@ function page(): string[] {
     '',
     'The input is a generated video of 640 × 480 pixels with 36 cells. Times are medians, from columns on the device to results on the device. Every step gave the same bytes as plain JavaScript. Launches are counted by the backend; workers combine commands that need no barrier between them into one launch.',
     '',
-    ...measured.map(({ label, machine, date, commit }) => `- **${label}**: ${machine}; ${date}, commit ${commit}.`),
+    ...machinesOf(measured),
     '',
     `![${titleOf()}](leukocyte-paper.svg)`,
     '',

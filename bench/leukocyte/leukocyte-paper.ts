@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { printHead } from '../shared/markdown-table.ts';
+import { measuredOn } from '../shared/measured.ts';
 import { machine } from '../shared/measuring.ts';
-import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { BACKEND_OPTIONS, nameOf, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { cellVideo } from './cell-video.ts';
 import { detectionLadder } from './leukocyte-detection.ts';
@@ -40,10 +40,7 @@ for (const name of options.only.split(',')) {
 }
 if (options.out !== undefined) {
   const measured = {
-    label: options.label ?? (options.backend === 'workers' ? `${options.workers} workers` : context.backend.name),
-    machine: machine(),
-    date: new Date().toISOString().slice(0, 10),
-    commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+    ...(await measuredOn(options.label ?? nameOf(options, context))),
     ladders,
   };
   await writeFile(options.out, `${JSON.stringify(measured, undefined, 2)}\n`);

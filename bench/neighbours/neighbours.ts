@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Flatbush from 'flatbush';
@@ -11,6 +10,7 @@ import { inTurns, keepBusy, machine, median, type Took } from '../shared/measuri
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { congruential } from '../shared/random.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 /**
  * Times searches for nearest neighbours.
@@ -104,7 +104,8 @@ async function pythonPeers(
   ids: Uint32Array,
   gigaflops: (wall: number) => string,
 ): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'quadrille-nearest-'));
+  await using scratch = await temporaryFolder('quadrille-nearest-');
+  const folder = scratch.path;
   try {
     const [from, to] = [join(folder, 'points'), join(folder, 'queries')];
     await writeFile(from, points);
@@ -125,8 +126,6 @@ async function pythonPeers(
     }
   } catch (error) {
     console.log(`faiss and torch were left out: ${(error as Error).message.split('\n')[0]}`);
-  } finally {
-    await rm(folder, { recursive: true });
   }
 }
 
@@ -177,7 +176,8 @@ if (parts.includes('peers')) {
 
 async function nanoflann(points: Float32Array, queries: Float32Array): Promise<void> {
   const run = promisify(execFile);
-  const folder = await mkdtemp(join(tmpdir(), 'quadrille-nanoflann-'));
+  await using scratch = await temporaryFolder('quadrille-nanoflann-');
+  const folder = scratch.path;
   try {
     const [program, from, to] = ['nanoflann', 'points', 'queries'].map((name) => join(folder, name)) as [
       string,
@@ -193,8 +193,6 @@ async function nanoflann(points: Float32Array, queries: Float32Array): Promise<v
     printRow(['nanoflann, -O3 -march=native', ms(built), ms(searched)]);
   } catch (error) {
     console.log(`nanoflann was left out: ${(error as Error).message.split('\n')[0]}`);
-  } finally {
-    await rm(folder, { recursive: true });
   }
 }
 

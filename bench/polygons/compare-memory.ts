@@ -1,5 +1,5 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
 import { openResultSet } from '../../formats/result-sets/open-result-set.ts';
@@ -7,6 +7,7 @@ import { openTileParser } from '../../formats/result-sets/tile-parser.ts';
 import { machine, median } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { boundariesText } from './polygon-files.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
@@ -34,14 +35,11 @@ const { workers } = options;
 const SAMPLE_MS = 20;
 const TEXTS = 64;
 
-const folder = await mkdtemp(join(tmpdir(), 'quadrille-memory-'));
-try {
-  console.log(`machine   ${machine()}`);
-  const { first, second } = options.first === undefined ? await writeTiles() : options;
-  await runAll(first!, second!);
-} finally {
-  await rm(folder, { recursive: true });
-}
+await using scratch = await temporaryFolder('quadrille-memory-');
+const folder = scratch.path;
+console.log(`machine   ${machine()}`);
+const { first, second } = options.first === undefined ? await writeTiles() : options;
+await runAll(first!, second!);
 
 async function writeTiles(): Promise<{ first: string; second: string }> {
   const folders = { first: join(folder, 'first'), second: join(folder, 'second') };

@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { aggregate } from '../../algorithms/cross-compare/aggregate.ts';
 import { crossCompare } from '../../algorithms/cross-compare/cross-compare.ts';
@@ -15,6 +14,7 @@ import type { Backend } from '../../primitives/contract/backend.ts';
 import { openSetPair, requireSameAnswer } from '../shared/compare-input.ts';
 import { machine, median, spread, timed, timesOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { writePolygonFiles } from './polygon-files.ts';
 
 /**
@@ -53,12 +53,9 @@ const options = programOptions({
 const batchPairs = options.batch;
 const matching = { minIou: 0.5, method: 'optimal' } as const;
 
-const folder = await mkdtemp(join(tmpdir(), 'quadrille-migration-'));
-try {
-  await main();
-} finally {
-  await rm(folder, { recursive: true });
-}
+await using scratch = await temporaryFolder('quadrille-migration-');
+const folder = scratch.path;
+await main();
 
 interface Case {
   readonly name: string;

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32, deflateSync } from 'node:zlib';
 import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { congruential } from '../shared/random.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 /**
  * Times `compare --regions labels` on label images in which every label consists of `--parts` discs at arbitrary
@@ -22,13 +22,10 @@ const options = programOptions({
 });
 const run = promisify(execFile);
 const { size } = options;
-const folder = await mkdtemp(join(tmpdir(), 'quadrille-labels-'));
-try {
-  console.log(`machine  ${machine()}`);
-  for (const parts of options.parts) await measure(parts);
-} finally {
-  await rm(folder, { recursive: true });
-}
+await using scratch = await temporaryFolder('quadrille-labels-');
+const folder = scratch.path;
+console.log(`machine  ${machine()}`);
+for (const parts of options.parts) await measure(parts);
 
 async function measure(parts: number): Promise<void> {
   const files = [join(folder, 'a.png'), join(folder, 'b.png')] as const;

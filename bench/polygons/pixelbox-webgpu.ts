@@ -8,10 +8,8 @@ import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { isNarrow, narrowAreas, narrowMasks, uploadNarrowRegions } from '../../algorithms/pixelbox/narrow-masks.ts';
 import type { NumberedPairs } from '../../algorithms/pixelbox/pair-tables.ts';
 import { type Regions, regionsOf } from '../../algorithms/pixelbox/regions.ts';
-import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
-import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
-import { Context } from '../../primitives/context/context.ts';
 import { type Column, constant, u32 } from '../../primitives/index.ts';
+import { openDevice } from '../shared/device.ts';
 import { logSlope } from '../shared/log-slope.ts';
 import { spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -30,11 +28,8 @@ import { scanlineAreas } from './polygon-scanline.ts';
  * node --import tsx bench/polygons/pixelbox-webgpu.ts [--adapter hardware|software] [--pairs 619609] [--scales 1,2,3,4,5] [--rounds 11]
  */
 const options = programOptions({ adapter: 'hardware', pairs: 619609, scales: [1, 2, 3, 4, 5], rounds: 11 });
-const adapter = options.adapter === 'software' ? 'software' : 'hardware';
 const { rounds } = options;
-const gpu = await openNodeGpu(adapter);
-const backend = await createWebGpuBackend({ gpu, adapter, tuning: { commandsPerSubmission: 2 ** 20 } });
-const context = new Context(backend);
+const { adapter, gpu, backend, context } = await openDevice(options.adapter);
 
 const [tile] = [...polygonPairs({ pairs: options.pairs, tiles: 1 })];
 const { first, second, pairs } = tile!;

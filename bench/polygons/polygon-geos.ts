@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { GridPolygons } from '../../algorithms/pixelbox/grid-polygons.ts';
 import { type GeosModule, geosPolygon, openGeosModule } from '../peers/geos-areas.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 
 const run = promisify(execFile);
 
@@ -33,18 +33,15 @@ export interface GeosAnswer {
  * Needs gcc and Debian's libgeos-dev.
  */
 export async function nativeGeosAreas(job: GeosJob): Promise<GeosAnswer> {
-  const folder = await mkdtemp(join(tmpdir(), 'polygon-geos-'));
-  try {
-    const [program, input, output] = ['polygon-geos', 'pairs.bin', 'areas.bin'].map((name) => join(folder, name));
-    const source = fileURLToPath(new URL('polygon-geos.c', import.meta.url));
-    await run('gcc', ['-O3', '-march=native', '-o', program!, source, '-lgeos_c']);
-    await writeFile(input!, jobBytes(job));
-    const { version, make, areas } = JSON.parse((await run(program!, [input!, output!])).stdout);
-    const found = new Float64Array(Uint8Array.from(await readFile(output!)).buffer);
-    return { version, ...thirdsOf(found), makeSeconds: make, areaSeconds: areas };
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using scratch = await temporaryFolder('polygon-geos-');
+  const folder = scratch.path;
+  const [program, input, output] = ['polygon-geos', 'pairs.bin', 'areas.bin'].map((name) => join(folder, name));
+  const source = fileURLToPath(new URL('polygon-geos.c', import.meta.url));
+  await run('gcc', ['-O3', '-march=native', '-o', program!, source, '-lgeos_c']);
+  await writeFile(input!, jobBytes(job));
+  const { version, make, areas } = JSON.parse((await run(program!, [input!, output!])).stdout);
+  const found = new Float64Array(Uint8Array.from(await readFile(output!)).buffer);
+  return { version, ...thirdsOf(found), makeSeconds: make, areaSeconds: areas };
 }
 
 function jobBytes({ first, second, pairs }: GeosJob): Uint8Array {

@@ -1,9 +1,8 @@
 import { cpus } from 'node:os';
-import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
-import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { Context } from '../../primitives/context/context.ts';
 import { type Column, decodeTiles, fn, map, u32 } from '../../primitives/index.ts';
+import { openDevice } from '../shared/device.ts';
 import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { congruential } from '../shared/random.ts';
@@ -57,16 +56,8 @@ function encoded(): { words: Uint32Array; start: Uint32Array } {
 }
 
 async function timeOnDevice(): Promise<void> {
-  const adapter = options.adapter === 'software' ? 'software' : 'hardware';
-  const gpu = await openNodeGpu(adapter);
-  const backend = await createWebGpuBackend({
-    gpu,
-    adapter,
-    tuning: { commandsPerSubmission: 2 ** 20 },
-  });
-  const context = new Context(backend);
-  const { device, vendor, architecture, description } = backend.info;
-  console.log(`adapter   ${device || vendor} ${architecture} ${description}`);
+  const { adapter, backend, context, name } = await openDevice(options.adapter);
+  console.log(`adapter   ${name}`);
   const stored = await context.upload(words);
   const places = { start: context.column(start), first: context.column(first) };
   const heat = (): void => reduceAgain(context, stored, adapter === 'hardware' ? 4000 : 1);

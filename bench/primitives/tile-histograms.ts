@@ -1,6 +1,5 @@
 import { cpus } from 'node:os';
-import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
-import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
+import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
 import { openRaster } from '../../formats/open-raster.ts';
 import { Context } from '../../primitives/context/context.ts';
@@ -13,6 +12,7 @@ import {
   tileHistograms,
   u32,
 } from '../../primitives/index.ts';
+import { openDevice } from '../shared/device.ts';
 import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
@@ -45,7 +45,7 @@ const histograms = zonesAcross * (Math.ceil(window.rows / side) + 2);
 const parts = partsOfZones();
 const table = Uint16Array.from({ length: 65536 }, (_, cell) => binOfCell((cell << 16) >> 16));
 
-const gpu = options.backend === 'webgpu' ? await openGpu() : undefined;
+const gpu = options.backend === 'webgpu' ? (await openDevice(options.adapter)).backend : undefined;
 const inner: Backend = gpu ?? (await createWorkersBackend({ workers: options.threads }));
 let fused = true;
 const backend: Backend = Object.create(inner, {
@@ -82,15 +82,6 @@ const jobs = { 'in one': () => count(true), 'two steps': () => count(false), 'de
 await (gpu === undefined ? timeOnWorkers() : timeOnDevice(gpu));
 await context.close();
 
-async function openGpu() {
-  const adapter = options.adapter === 'software' ? 'software' : 'hardware';
-  return createWebGpuBackend({
-    gpu: await openNodeGpu(adapter),
-    adapter,
-    tuning: { commandsPerSubmission: 2 ** 20 },
-  });
-}
-
 async function timeOnWorkers(): Promise<void> {
   const all = { ...jobs, 'counting by a loop': () => void countByHand() };
   const works = Object.entries(all).map(([name, run]) => {
@@ -110,7 +101,7 @@ async function timeOnWorkers(): Promise<void> {
   }
 }
 
-async function timeOnDevice(gpu: Awaited<ReturnType<typeof openGpu>>): Promise<void> {
+async function timeOnDevice(gpu: WebGpuBackend): Promise<void> {
   const heat = (): void => reduceAgain(context, words, options.adapter === 'software' ? 1 : 4000);
   for (const [name, run] of Object.entries(jobs)) {
     const { total } = await timePipeline(gpu, heat, 'reduce', () => context.dispose(run()), options.rounds);

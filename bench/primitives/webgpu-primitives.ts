@@ -1,9 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
-import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
-import { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { chain } from '../experiments/chain.ts';
+import { openDevice } from '../shared/device.ts';
 import { printHead } from '../shared/markdown-table.ts';
 import { type Spread, spreadOf, timesUntilDone } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -29,12 +27,8 @@ const options = programOptions({
   ...{ adapter: 'hardware', log2: [20, 24, 28], rounds: 11 },
   ...{ peer: undefined, only: '', tuning: '{}' },
 });
-const adapter = options.adapter === 'software' ? 'software' : 'hardware';
 const { rounds } = options;
-const gpu = await openNodeGpu(adapter);
-const tuning = { commandsPerSubmission: 2 ** 20, ...(JSON.parse(options.tuning) as object) };
-const backend = await createWebGpuBackend({ gpu, adapter, tuning });
-const context = new Context(backend);
+const { adapter, gpu, backend, context, name } = await openDevice(options.adapter, JSON.parse(options.tuning));
 
 /**
  * What a primitive is compared with: a primitive of CUB or Thrust, and the time to move the minimum number of bytes.
@@ -97,8 +91,7 @@ if (options.peer !== undefined && existsSync(options.peer)) {
   }
 }
 
-const { description, device, vendor, architecture } = backend.info;
-console.log(`${device || vendor} ${architecture} ${description}; medians of ${rounds}\n`);
+console.log(`${name}; medians of ${rounds}\n`);
 printHead(
   'primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 calls together, ms | peer ÷ one of 100 | latency, ms | latency: min … max',
 );

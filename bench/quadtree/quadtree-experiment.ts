@@ -1,6 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { placeInDomain, type Quadrants, WORLD } from '../../algorithms/quadrants/index.ts';
 import type { Context } from '../../primitives/index.ts';
+import type { MeasuredOn } from '../shared/measured.ts';
 import { timed } from '../shared/measuring.ts';
 import { decomposeSerially, type SerialQuadrants } from './serial-quadrants.ts';
 
@@ -25,11 +26,7 @@ export interface Measurement {
 }
 
 /** The contents of a file of measurements, all made on one machine. */
-export interface Measured {
-  readonly label: string;
-  readonly machine: string;
-  readonly date: string;
-  readonly commit: string;
+export interface Measured extends MeasuredOn {
   readonly source: string;
   readonly groups: readonly { readonly name: string; readonly polygons: number; readonly vertices: number }[];
   readonly measurements: readonly Measurement[];

@@ -1,6 +1,7 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { tableLines } from '../shared/markdown-table.ts';
+import { readMeasured } from '../shared/measured.ts';
 import { drawPanels } from '../shared/panels.ts';
 import { programWords } from '../shared/program-options.ts';
 import type { Measured } from './quadtree-experiment.ts';
@@ -13,9 +14,7 @@ import { FIGURES, type Point, pointsOf } from './quadtree-paper-figures.ts';
  * node --import tsx bench/quadtree/quadtree-paper-plots.ts [--docs docs] FILE…
  */
 const { options, positionals: files } = programWords({ docs: 'docs' });
-if (files.length === 0) throw new Error('Name one or more files that bench/quadtree/quadtree-paper.ts wrote.');
-const measured: Measured[] = [];
-for (const file of files) measured.push(JSON.parse(await readFile(file, 'utf8')));
+const measured = await readMeasured<Measured>(files, 'bench/quadtree/quadtree-paper.ts');
 const points = pointsOf(measured);
 const sections = await Promise.all(FIGURES.map((figure) => sectionOf(figure, points)));
 await writeFile(join(options.docs, 'quadtree-paper.md'), [...introduction(), ...sections.flat()].join('\n'));

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { basename } from 'node:path';
 import type { Context } from '../../primitives/index.ts';
-import { machine, spread } from '../shared/measuring.ts';
+import { measuredOn } from '../shared/measured.ts';
+import { spread } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { bySize, readParts } from './map-polygons.ts';
@@ -60,11 +60,9 @@ const groups = bounds.slice(1).map((to, i) => {
 const measurements: Measurement[] = [];
 const gpus = new Set<string>();
 for (const backend of options.backend.split(',')) await runOn(backend);
+const here = await measuredOn(options.label);
 const measured: Measured = {
-  label: options.label,
-  machine: [machine(), ...gpus].join('; '),
-  date: new Date().toISOString().slice(0, 10),
-  commit: options.commit ?? execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+  ...{ ...here, machine: [here.machine, ...gpus].join('; '), commit: options.commit ?? here.commit },
   source: options.source ?? basename(options.polygons),
   groups: groups.map(({ name, polygons: { polygonRings, x } }) => ({
     name,

@@ -24,3 +24,8 @@ export function openNamed({ backend, adapter, workers }: BackendValues, more: Op
   // `open` checks these values, which come from the command line.
   return open({ backend, adapter, workers: workers && Number(workers), ...more } as OpenOptions);
 }
+
+/** A short name of what the options select. */
+export function nameOf({ workers }: BackendValues, { backend }: Context): string {
+  return backend.name === 'workers' ? `${workers} workers` : backend.name;
+}

@@ -1,9 +1,7 @@
-import type { createWebGpuBackend } from '../../backends/webgpu/index.ts';
+import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { type Column, plus, reduce, u32 } from '../../primitives/index.ts';
 import { median, type Spread, spreadOf } from './measuring.ts';
-
-type WebGpuBackend = Awaited<ReturnType<typeof createWebGpuBackend>>;
 
 /**
  * Warms up the device by repeated reductions of a column: an idle GPU needs some tenths of a second to raise its clock

@@ -1,3 +1,4 @@
+import type { MeasuredOn } from '../shared/measured.ts';
 import type { Operation } from './tables-paper-operations.ts';
 
 /**
@@ -19,11 +20,7 @@ export interface MeasuredLists {
 }
 
 /** The file of measurements that one machine writes. */
-export interface MeasuredTables {
-  readonly label: string;
-  readonly machine: string;
-  readonly date: string;
-  readonly commit: string;
+export interface MeasuredTables extends MeasuredOn {
   readonly records: number;
   readonly cells: number;
   readonly operations: readonly MeasuredOperation[];

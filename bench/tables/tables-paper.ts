@@ -1,11 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import * as t from '../../algorithms/tables/index.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import { activeOf, byPyramid, byScan, cellsOf, type PointLister } from '../experiments/point-lists.ts';
 import { printHead } from '../shared/markdown-table.ts';
+import { measuredOn } from '../shared/measured.ts';
 import { inTurns, machine } from '../shared/measuring.ts';
-import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
+import { BACKEND_OPTIONS, nameOf, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
 import type { MeasuredLists, MeasuredOperation, MeasuredTables } from './tables-paper-measured.ts';
 import { operations, type Records, randomRecords } from './tables-paper-operations.ts';
@@ -41,10 +41,7 @@ const WAYS: { readonly [way: string]: PointLister } = {
 await using context = await openNamed(options);
 console.log(`${machine()}; ${context.backend.name}, minima of ${rounds} rounds\n`);
 const measured: MeasuredTables = {
-  label: options.label ?? (options.backend === 'workers' ? `${options.workers} workers` : context.backend.name),
-  machine: machine(),
-  date: new Date().toISOString().slice(0, 10),
-  commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
+  ...(await measuredOn(options.label ?? nameOf(options, context))),
   ...{ records, cells: side * side },
   operations: await measureOperations(randomRecords(records)),
   lists: await measureLists(),

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { largestOf } from '../../primitives/host/extremes.ts';
@@ -8,6 +7,7 @@ import { machineFacts, machineLines } from '../harness/machine.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import { median } from '../shared/measuring.ts';
 import { programWords } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { cpuOf, type Run, shown, timed } from '../shared/timed-process.ts';
 
 /**
@@ -32,7 +32,8 @@ const project = fileURLToPath(new URL('../..', import.meta.url));
 const program = join(project, 'dist/command/main.js');
 if (!existsSync(program)) throw new Error('There is no build: npm run build');
 const zones = join(project, 'node_modules/us-atlas/counties-10m.json');
-const work = await mkdtemp(join(tmpdir(), 'quadrille-large-'));
+await using scratch = await temporaryFolder('quadrille-large-');
+const work = scratch.path;
 
 interface Job {
   readonly name: string;
@@ -46,23 +47,19 @@ const jobs: Job[] = [
   ...(options.geotiff === undefined ? [] : [command('the same as GeoTIFF', options.geotiff)]),
   ...(options.geotiff === undefined || !options.loop ? [] : [loop(options.geotiff)]),
 ];
-try {
-  const rows = [['job', 'cells in zones', 's', 'processor s', 'G cells/s', 'peak memory, MB']];
-  for (const job of jobs) {
-    job.run();
-    const runs = Array.from({ length: options.rounds }, () => job.run());
-    const cells = [...(await countsOf(job)).values()].reduce((sum, count) => sum + count, 0);
-    const rate = cells / median(runs.map(({ seconds }) => seconds)) / 1e9;
-    const peak = largestOf(runs.map(({ bytes }) => bytes)) / 1e6;
-    rows.push([job.name, String(cells), shown(runs), cpuOf(runs), rate.toFixed(3), peak.toFixed(0)]);
-  }
-  await requireAgreement();
-  for (const [name, value] of machineLines(await machineFacts())) console.log(`${name.padEnd(10)} ${value}`);
-  console.log(`zonal      ${options.bins} bins of 1 m${positionals.map((word) => ` ${word}`).join('')}\n`);
-  for (const line of tableLines(rows)) console.log(line);
-} finally {
-  await rm(work, { recursive: true });
+const rows = [['job', 'cells in zones', 's', 'processor s', 'G cells/s', 'peak memory, MB']];
+for (const job of jobs) {
+  job.run();
+  const runs = Array.from({ length: options.rounds }, () => job.run());
+  const cells = [...(await countsOf(job)).values()].reduce((sum, count) => sum + count, 0);
+  const rate = cells / median(runs.map(({ seconds }) => seconds)) / 1e9;
+  const peak = largestOf(runs.map(({ bytes }) => bytes)) / 1e6;
+  rows.push([job.name, String(cells), shown(runs), cpuOf(runs), rate.toFixed(3), peak.toFixed(0)]);
 }
+await requireAgreement();
+for (const [name, value] of machineLines(await machineFacts())) console.log(`${name.padEnd(10)} ${value}`);
+console.log(`zonal      ${options.bins} bins of 1 m${positionals.map((word) => ` ${word}`).join('')}\n`);
+for (const line of tableLines(rows)) console.log(line);
 
 function command(name: string, raster: string, more: readonly string[] = []): Job {
   const out = join(work, `${name.replaceAll(' ', '-')}.csv`);

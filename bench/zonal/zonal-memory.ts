@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { writeGeoTiff } from '../../formats/index.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
@@ -37,17 +38,14 @@ interface Run {
   readonly inside: number;
 }
 
-const folder = await mkdtemp(join(resolve(options.folder), 'quadrille-memory-'));
+await using scratch = await temporaryFolder('quadrille-memory-', options.folder);
+const folder = scratch.path;
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${options.workers} workers\n`);
 console.log(
   '| side, cells | raster, MB | layout | file, MB | job | peak RSS, MiB | time, s | M cells/s | cells inside zones |',
 );
 console.log('| ---: | ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |');
-try {
-  for (const side of options.sides) await measureSize(side);
-} finally {
-  await rm(folder, { recursive: true });
-}
+for (const side of options.sides) await measureSize(side);
 
 async function measureSize(side: number): Promise<void> {
   const results = new Map<string, string>();

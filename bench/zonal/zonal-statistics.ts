@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { cp, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { cp, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
@@ -8,6 +8,7 @@ import { type GeoTiffRaster, writeGeoTiff } from '../../formats/index.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { cpuOf, type Run, shown, timed } from '../shared/timed-process.ts';
 import { inflateAlone } from './inflate-alone.ts';
 import { gridOf, terrain } from './terrain.ts';
@@ -45,19 +46,16 @@ const [LOW, HIGH, WIDTH] = [-512, 3600, 16];
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const zones = join(project, 'node_modules/us-atlas/counties-10m.json');
-const work = await mkdtemp(join(tmpdir(), 'quadrille-statistics-'));
-try {
-  const command = await buildPackage();
-  console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
-  console.log(`raster   ${options.columns} × ${options.rows}, 3,231 counties; seconds: median (min … max)\n`);
-  console.log(
-    '| file | file, MB | job | Python, s | Python: processor s | quadrille, s | quadrille: processor s | Python ÷ quadrille | quadrille: peak memory, MB | inflating only, s |',
-  );
-  console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
-  for (const name of options.files.split(',')) await measureFile(name, command);
-} finally {
-  await rm(work, { recursive: true });
-}
+await using scratch = await temporaryFolder('quadrille-statistics-');
+const work = scratch.path;
+const command = await buildPackage();
+console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
+console.log(`raster   ${options.columns} × ${options.rows}, 3,231 counties; seconds: median (min … max)\n`);
+console.log(
+  '| file | file, MB | job | Python, s | Python: processor s | quadrille, s | quadrille: processor s | Python ÷ quadrille | quadrille: peak memory, MB | inflating only, s |',
+);
+console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
+for (const name of options.files.split(',')) await measureFile(name, command);
 
 /** Compiles the package as it is published, so that no TypeScript loader is part of the measured time. */
 async function buildPackage(): Promise<string> {

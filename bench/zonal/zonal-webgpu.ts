@@ -7,12 +7,10 @@ import { coverZones, uploadEdges } from '../../algorithms/zonal/coverage.ts';
 import { placeZones } from '../../algorithms/zonal/placement.ts';
 import { windowHistogram } from '../../algorithms/zonal/window-histogram.ts';
 import { planWindow } from '../../algorithms/zonal/window-plan.ts';
-import { createWebGpuBackend } from '../../backends/webgpu/index.ts';
-import { openNodeGpu } from '../../backends/webgpu-node/index.ts';
 import { readZones } from '../../formats/index.ts';
 import { Column } from '../../primitives/columns/column.ts';
-import { Context } from '../../primitives/context/context.ts';
 import { fn, map, plus, reduce, u32 } from '../../primitives/index.ts';
+import { openDevice } from '../shared/device.ts';
 import { type Spread, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { openMemcpy } from '../shared/webgpu-memcpy.ts';
@@ -33,16 +31,13 @@ const options = programOptions({
   ...{ rasters: 'terrain,noise,flat', zones: 'node_modules/us-atlas/counties-10m.json' },
   ...{ layer: 'counties', 'own-bins': undefined, 'keyed-tile': undefined },
 });
-const adapter = options.adapter === 'software' ? 'software' : 'hardware';
 const { side, bins, rounds, tile } = options;
 
 const same = fn('same', { word: u32 }, u32, ({ word }) => word);
 /** The name of the kernel that warms up the device; the measured job does not use this kernel. */
 const WARMING = 'reduce';
 
-const gpu = await openNodeGpu(adapter);
-const backend = await openBackend();
-const context = new Context(backend);
+const { adapter, gpu, backend, context, name: device } = await openTuned();
 const grid = gridOf(side, side);
 const { zones } = await readZones(options.zones, { layer: options.layer });
 const placed = placeZones(snapToGrid(zones.polygons, grid), grid);
@@ -53,8 +48,7 @@ const binning = binEdges({ kind: 'even', low: 0, high: 65536, width: 65536 / bin
 const classifier = createClassifier(context, { sample: 'u16', nodata: undefined }, binning);
 const slotOf = Uint16Array.from({ length: 65536 }, (_, value) => Math.floor((value * bins) / 65536));
 
-const { description, device, vendor, architecture } = backend.info;
-console.log(`adapter   ${device || vendor} ${architecture} ${description}`);
+console.log(`adapter   ${device}`);
 console.log(
   `raster    ${side} × ${side} u16, ${bins} bins, ${plan.zones.length} of ${zones.names.length} zones meet it`,
 );
@@ -67,14 +61,14 @@ for (const name of options.rasters.split(',')) await measure(name);
 memcpy.close();
 await context.close();
 
-/** Opens a backend that puts all measured commands into one submission, so that the device never waits for the host. */
-async function openBackend(): ReturnType<typeof createWebGpuBackend> {
+/** Opens the device with the chosen tuning of histograms. */
+async function openTuned(): ReturnType<typeof openDevice> {
   const change = { ownBins: options['own-bins'], keyedTile: options['keyed-tile'] };
   const wanted = Object.entries(change).flatMap(([key, value]) => (value === undefined ? [] : [[key, Number(value)]]));
-  const plain = await createWebGpuBackend({ gpu, adapter });
-  const histogram = { ...plain.tuning.histogram, ...Object.fromEntries(wanted) };
-  await plain.close();
-  return createWebGpuBackend({ gpu, adapter, tuning: { histogram, commandsPerSubmission: 2 ** 20 } });
+  const plain = await openDevice(options.adapter);
+  const histogram = { ...plain.backend.tuning.histogram, ...Object.fromEntries(wanted) };
+  await plain.context.close();
+  return openDevice(options.adapter, { histogram });
 }
 
 async function measure(name: string): Promise<void> {

@@ -1,5 +1,5 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { stat } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { join } from 'node:path';
 import type { RasterSource } from '../../algorithms/geometry/raster.ts';
 import { type ZonalHistogram, zonalHistogram } from '../../algorithms/zonal/index.ts';
@@ -7,6 +7,7 @@ import { openGeoTiff, readZones, writeGeoTiff } from '../../formats/index.ts';
 import { inTurns, spreadOf } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { type ScanlineJob, scanline } from './scanline.ts';
 import { scanlineInBands } from './scanline-in-bands.ts';
 import { conusGrid, inMemory, terrain } from './terrain.ts';
@@ -61,24 +62,19 @@ function countByBackend(raster: RasterSource): Promise<ZonalHistogram> {
  * programs read the whole file before they count.
  */
 async function compareFiles(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'quadrille-bench-'));
+  await using scratch = await temporaryFolder('quadrille-bench-');
+  const folder = scratch.path;
   const file = join(folder, 'terrain.tif');
-  try {
-    const raster = { ...grid, crs: 'EPSG:4326', sample: 'u16', tile: { columns: 256, rows: 256 } } as const;
-    await writeGeoTiff(file, { ...raster, compression: 'deflate', predictor: 'difference' }, ({ row, rows }) =>
-      cells.subarray(row * grid.width, (row + rows) * grid.width),
-    );
-    console.log(
-      `\nfile     ${((await stat(file)).size / 1e6).toFixed(0)} MB, deflate, differences, tiles of 256 × 256`,
-    );
-    await compare('from a file', {
-      scanline: async () => scanline(jobOf(await decode(file))),
-      'in bands': async () => scanlineInBands(jobOf(await decode(file))),
-      [name]: () => decodeAndCount(file),
-    });
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  const raster = { ...grid, crs: 'EPSG:4326', sample: 'u16', tile: { columns: 256, rows: 256 } } as const;
+  await writeGeoTiff(file, { ...raster, compression: 'deflate', predictor: 'difference' }, ({ row, rows }) =>
+    cells.subarray(row * grid.width, (row + rows) * grid.width),
+  );
+  console.log(`\nfile     ${((await stat(file)).size / 1e6).toFixed(0)} MB, deflate, differences, tiles of 256 × 256`);
+  await compare('from a file', {
+    scanline: async () => scanline(jobOf(await decode(file))),
+    'in bands': async () => scanlineInBands(jobOf(await decode(file))),
+    [name]: () => decodeAndCount(file),
+  });
 }
 
 async function decode(file: string): Promise<Uint16Array> {
