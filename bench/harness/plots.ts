@@ -1,7 +1,7 @@
 import { loadPlot } from '../../formats/plot-packages.ts';
-import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
+import { HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
-import { drawPanels, type Panel, type PanelPoint } from '../shared/panels.ts';
+import { drawPanels, type Panel, type PanelPoint, svgPage } from '../shared/panels.ts';
 import { type Row, rateOf } from './row.ts';
 import { byCase, digits, sizeText } from './tables.ts';
 
@@ -177,14 +177,6 @@ async function emptyDrawing(title: string): Promise<string> {
 }
 
 function framed(title: string, subtitle: string, height: number, content: readonly string[]): string {
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
-      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">`,
-    `<title>${escapeXml(title)}</title>`,
-    '<rect width="100%" height="100%" fill="#fff"/>',
-    text(title, { x: MARGIN, y: 28, size: 16, weight: 600 }),
-    text(subtitle, { x: MARGIN, y: 51, size: 12, fill: MUTED }),
-    ...content,
-    '</svg>\n',
-  ].join('\n');
+  const below = text(subtitle, { x: MARGIN, y: 51, size: 12, fill: MUTED });
+  return svgPage({ title, width: WIDTH, height }, [below, ...content]);
 }

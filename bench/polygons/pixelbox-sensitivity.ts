@@ -13,9 +13,9 @@ import { sequence } from '../../primitives/index.ts';
 import { logSlope } from '../shared/log-slope.ts';
 import { type Spread, spreadOf, timesUntilDone } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
+import { drawPanels, type Panel } from '../shared/panels.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { reduceAgain } from '../shared/webgpu-timing.ts';
-import { type Curve, drawCurves } from './pixelbox-sensitivity-plot.ts';
 import { polygonPairs } from './polygon-pairs.ts';
 
 /**
@@ -64,7 +64,8 @@ for (const scale of scales) await measureScale(scale);
 await context.close();
 
 report();
-if (options.plot !== undefined) await writeFile(options.plot, await drawCurves(figures()));
+if (options.plot !== undefined)
+  await writeFile(options.plot, await drawPanels('PixelBox: time by scale, and by threshold', panels()));
 
 async function measureScale(scale: number): Promise<void> {
   const workload = upload(scale);
@@ -137,19 +138,17 @@ function report(): void {
   });
 }
 
-function figures(): [Curve, Curve] {
+function panels(): Panel[] {
   const points = (name: string, xs: readonly number[], row: readonly Spread[]) =>
-    row.map(({ median }, i) => ({ name, x: xs[i]!, milliseconds: median }));
+    row.map(({ median }, i) => ({ name, x: xs[i]!, y: median, line: 'solid' as const }));
+  const axes = { unit: 'milliseconds', scale: 'log' } as const;
   return [
     {
-      title: 'Time by scale factor',
-      axis: 'scale factor',
-      ticks: scales,
+      ...{ ...axes, title: 'Time by scale factor', axis: 'scale factor', ticks: scales },
       points: [...byScale].flatMap(([name, row]) => points(name, scales, row)),
     },
     {
-      title: `Time of PixelBox by threshold T, blocks of ${blockSize}`,
-      axis: 'T, pixels',
+      ...{ ...axes, title: `Time of PixelBox by threshold T, blocks of ${blockSize}`, axis: 'T, pixels' },
       ticks: thresholds.filter((_, i) => i % 2 === 0),
       points: byThreshold.flatMap((row, i) => points(`scale ${scales[i]}`, thresholds, row)),
     },

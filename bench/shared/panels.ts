@@ -54,14 +54,21 @@ export async function drawPanels(title: string, panels: readonly Panel[]): Promi
     const place = `translate(${left}, ${top + HEADING})`;
     return `${heading}<g transform="${place}" font-size="10" text-anchor="middle" fill="${INK}">${chart}</g>`;
   });
+  return svgPage({ title, width: WIDTH, height }, [...legend.marks, ...drawn]);
+}
+
+/** A standalone SVG with a white ground and a title, and what is drawn on it. */
+export function svgPage(
+  { title, width, height }: { readonly title: string; readonly width: number; readonly height: number },
+  content: readonly string[],
+): string {
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
       `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif">`,
     `<title>${escapeXml(title)}</title>`,
     '<rect width="100%" height="100%" fill="#fff"/>',
     text(title, { x: MARGIN, y: 28, size: 16, weight: 600 }),
-    ...legend.marks,
-    ...drawn,
+    ...content,
     '</svg>\n',
   ].join('\n');
 }

@@ -8,21 +8,25 @@ export interface Run {
   readonly cpuSeconds: number;
   /** Peak resident memory in bytes. */
   readonly bytes: number;
-  /** What the program wrote to stderr. */
+  /** What the program wrote. */
+  readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs a command until its end; returns its time, processor time and peak memory. */
-export function timed(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Run {
+export function timed(command: string, args: readonly string[], env: Readonly<Record<string, string>> = {}): Run {
   const start = performance.now();
   const run = spawnSync('/usr/bin/time', ['-f', '%U %S %M', command, ...args], {
     encoding: 'utf8',
+    maxBuffer: 2 ** 28,
     env: { ...process.env, ...env },
   });
   const seconds = (performance.now() - start) / 1000;
   if (run.status !== 0) throw new Error(`${command} ended with ${run.status}: ${run.stderr}`);
-  const [user, system, kilobytes] = run.stderr.trim().split('\n').at(-1)!.split(' ').map(Number);
-  return { seconds, cpuSeconds: user! + system!, bytes: 1024 * kilobytes!, stderr: run.stderr };
+  const lines = run.stderr.trim().split('\n');
+  const [user, system, kilobytes] = lines.pop()!.split(' ').map(Number);
+  const written = { stdout: run.stdout, stderr: lines.join('\n') };
+  return { seconds, cpuSeconds: user! + system!, bytes: 1024 * kilobytes!, ...written };
 }
 
 /** Median of the processor seconds, as text. */

@@ -1,15 +1,15 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { printHead } from '../shared/markdown-table.ts';
-import { machine } from '../shared/measuring.ts';
+import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { timed } from '../shared/timed-process.ts';
 
 /**
  * Times two readers of the columns of a Parquet file: `openTable`, and hyparquet alone with the same ZSTD decoder. Each
  * run has a new process. Prints the median processor time of a run in seconds, including the loading of modules. Also
- * prints the sum of the first column by each reader; the two sums should be equal.
+ * prints the sum of the first column by each reader; the two sums should be equal. Needs /usr/bin/time.
  *
  * npm run build && npm install --no-save vega-datasets@3.2.1
  * node --import tsx bench/tables/parquet-readers.ts [--file flights.parquet] [--rounds 9]
@@ -21,8 +21,7 @@ const options = programOptions({
 
 const dist = join(import.meta.dirname, '..', '..', 'dist');
 const file = JSON.stringify(options.file);
-const TELL = `const { user, system } = process.cpuUsage();
-console.log(JSON.stringify([(user + system) / 1e6, String(sum)]));`;
+const TELL = 'console.log(String(sum));';
 
 const READERS: { readonly [name: string]: (columns: readonly string[]) => string } = {
   openTable: (columns) => `
@@ -53,15 +52,6 @@ const READERS: { readonly [name: string]: (columns: readonly string[]) => string
     ${TELL}`,
 };
 
-function run(program: string): readonly [seconds: number, sum: string] {
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-    encoding: 'utf8',
-    env: { ...process.env, NODE_OPTIONS: '' },
-  });
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
-
 if (!existsSync(join(dist, 'formats', 'index.js'))) throw new Error('There is no build: npm run build');
 console.log(machine());
 printHead('columns | reader | processor time, s | sum of first column');
@@ -70,14 +60,15 @@ for (const columns of [['delay'], ['delay', 'date', 'distance', 'origin', 'desti
   const sums: { [reader: string]: string } = {};
   for (let round = 0; round <= options.rounds; round++) {
     for (const [reader, program] of Object.entries(READERS)) {
-      const [seconds, sum] = run(program(columns));
-      sums[reader] = sum;
+      const { cpuSeconds, stdout } = timed(process.execPath, ['--input-type=module', '-e', program(columns)], {
+        NODE_OPTIONS: '',
+      });
+      sums[reader] = stdout.trim();
       // The first round is not counted, because it brings the files into the page cache.
-      if (round > 0) times[reader] = [...(times[reader] ?? []), seconds];
+      if (round > 0) times[reader] = [...(times[reader] ?? []), cpuSeconds];
     }
   }
   for (const [reader, all] of Object.entries(times)) {
-    const median = all.sort((a, b) => a - b)[all.length >> 1]!;
-    console.log(`| ${columns.length} | ${reader} | ${median.toFixed(2)} | ${sums[reader]} |`);
+    console.log(`| ${columns.length} | ${reader} | ${median(all).toFixed(2)} | ${sums[reader]} |`);
   }
 }

@@ -1,16 +1,16 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { printHead } from '../shared/markdown-table.ts';
-import { machine } from '../shared/measuring.ts';
+import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { type Run, timed } from '../shared/timed-process.ts';
 
 /**
  * Times the whole command `quadrille table`, including the start of its process, and the same query by DuckDB's Node
  * package. Every run is a separate process with two threads. Prints medians of wall-clock and processor seconds, and
- * whether the two answers are equal.
+ * whether the two answers are equal. Needs /usr/bin/time.
  *
  * npm run build && npm install --no-save @duckdb/node-api@1.5.6-r.1 vega-datasets@3.2.1
  * node --import tsx bench/tables/table-command.ts [--file flights.parquet] [--dist dist] [--rounds 5]
@@ -50,18 +50,10 @@ const QUESTIONS: readonly Question[] = [
   },
 ];
 
-/** Source text of code that writes the processor seconds of all threads to stderr when the process exits. */
-const TELL = `import { writeSync } from 'node:fs';
-process.on('exit', () => {
-  const { user, system } = process.cpuUsage();
-  writeSync(2, String((user + system) / 1e6));
-});`;
-
 function ourProgram({ words }: Question): string {
   const main = pathToFileURL(join(options.dist, 'command', 'main.js')).href;
   const args = ['table', options.file, '--quiet', '--backend', 'workers', '--workers', '2', ...words];
-  return `${TELL}
-(await import('node:v8')).setFlagsFromString('--interrupt-budget=600000');
+  return `(await import('node:v8')).setFlagsFromString('--interrupt-budget=600000');
 const { main } = await import(${JSON.stringify(main)});
 process.exitCode = await main(${JSON.stringify(args)}, '0');`;
 }
@@ -70,30 +62,19 @@ process.exitCode = await main(${JSON.stringify(args)}, '0');`;
 function theirProgram({ sql }: Question): string {
   const file = options.file.replaceAll("'", "''");
   const entry = pathToFileURL(createRequire(join(process.cwd(), 'package.json')).resolve('@duckdb/node-api')).href;
-  return `${TELL}
-const { DuckDBInstance } = await import(${JSON.stringify(entry)}).then((all) => all.default ?? all);
+  return `const { DuckDBInstance } = await import(${JSON.stringify(entry)}).then((all) => all.default ?? all);
 const connection = await (await DuckDBInstance.create(':memory:', { threads: '2' })).connect();
 const found = await connection.runAndReadAll(${JSON.stringify(sql.replace('from flights', `from '${file}'`))});
 process.stdout.write(['', ...found.getRows().map((row) => row.map(String).join())].join('\\n') + '\\n');`;
 }
 
-interface Measured {
-  readonly seconds: number;
-  readonly cpu: number;
-  /** The lines of the answer, without its header. */
-  readonly lines: readonly string[];
+function measure(program: string): Run {
+  return timed(process.execPath, ['--input-type=module', '-e', program], { NODE_OPTIONS: '' });
 }
 
-function measure(program: string): Measured {
-  const started = performance.now();
-  const { stdout, stderr, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
-    encoding: 'utf8',
-    maxBuffer: 2 ** 28,
-    env: { ...process.env, NODE_OPTIONS: '' },
-  });
-  const seconds = (performance.now() - started) / 1000;
-  if (status !== 0) throw new Error(stderr);
-  return { seconds, cpu: Number(stderr), lines: stdout.trimEnd().split('\n').slice(1) };
+/** The lines of an answer, without its header. */
+function linesOf({ stdout }: Run): string[] {
+  return stdout.trimEnd().split('\n').slice(1);
 }
 
 /** Whether two answers are equal. Numbers are compared by value, because 2.50 may be written in several ways. */
@@ -107,15 +88,11 @@ function isSame(ours: readonly string[], theirs: readonly string[]): boolean {
   });
 }
 
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1]!;
-}
-
 if (!existsSync(join(options.dist, 'command', 'main.js'))) throw new Error('There is no build: npm run build');
 console.log(machine());
 printHead('query | ours: s (processor s) | DuckDB: s (processor s) | ours ÷ DuckDB (processor) | answers');
 for (const question of QUESTIONS) {
-  const [ours, theirs]: [Measured[], Measured[]] = [[], []];
+  const [ours, theirs]: [Run[], Run[]] = [[], []];
   for (let round = 0; round <= options.rounds; round++) {
     // The first round is not counted, because it brings the files into the page cache.
     const both = [measure(ourProgram(question)), measure(theirProgram(question))] as const;
@@ -125,9 +102,9 @@ for (const question of QUESTIONS) {
   }
   const [[a, p], [b, q]] = [ours, theirs].map((all) => [
     median(all.map(({ seconds }) => seconds)),
-    median(all.map(({ cpu }) => cpu)),
+    median(all.map(({ cpuSeconds }) => cpuSeconds)),
   ]) as [[number, number], [number, number]];
-  const answers = isSame(ours[0]!.lines, theirs[0]!.lines) ? 'equal' : 'DIFFERENT';
+  const answers = isSame(linesOf(ours[0]!), linesOf(theirs[0]!)) ? 'equal' : 'DIFFERENT';
   const cells = [
     `${a.toFixed(2)} (${p.toFixed(2)})`,
     `${b.toFixed(2)} (${q.toFixed(2)})`,

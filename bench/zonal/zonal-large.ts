@@ -67,7 +67,7 @@ function command(name: string, raster: string, more: readonly string[] = []): Jo
   const args = [...counting, '--out', out, '--quiet', ...more, ...positionals];
   const start = `import { main } from ${JSON.stringify(program)}; process.exitCode = await main(process.argv.slice(1), '0');`;
   const node = ['--input-type=module', '--eval', start, '--', 'zonal', ...args];
-  return { name, out, run: () => timed(process.execPath, node, {}) };
+  return { name, out, run: () => timed(process.execPath, node) };
 }
 
 function loop(raster: string): Job {

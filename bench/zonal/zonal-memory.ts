@@ -1,13 +1,11 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { writeGeoTiff } from '../../formats/index.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { temporaryFolder } from '../shared/temporary-folder.ts';
+import { type Run, timed } from '../shared/timed-process.ts';
 import { gridOf, terrain } from './terrain.ts';
 
 /**
@@ -20,7 +18,7 @@ import { gridOf, terrain } from './terrain.ts';
  *   [--workers 2] [--limit 1073741824] [--folder DIR]
  *
  * The files are made in a new folder inside `--folder` (by default the system's temporary folder), and removed
- * afterwards. A file takes 0.4 GB for a side of 20,000 cells, and 4 GB and some minutes to write for 63,246 cells.
+ * afterwards. Needs /usr/bin/time. A file takes 0.4 GB for a side of 20,000 cells, and 4 GB and some minutes to write for 63,246 cells.
  */
 const options = programOptions({
   ...{ sides: [6325, 20000], layouts: 'tiles,strips', jobs: 'counts,stats', workers: 2 },
@@ -28,16 +26,6 @@ const options = programOptions({
 });
 
 const LAYOUTS = { tiles: { tile: { columns: 256, rows: 256 } }, strips: { stripRows: 16 } };
-const JOBS = { counts: [], stats: ['--stats', 'stats.csv'] };
-
-interface Run {
-  /** Duration of the process, from its start to its end. */
-  readonly seconds: number;
-  readonly peakBytes: number;
-  /** Number of cells inside zones. */
-  readonly inside: number;
-}
-
 await using scratch = await temporaryFolder('quadrille-memory-', options.folder);
 const folder = scratch.path;
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${options.workers} workers\n`);
@@ -52,8 +40,8 @@ async function measureSize(side: number): Promise<void> {
   for (const layout of options.layouts.split(',') as (keyof typeof LAYOUTS)[]) {
     const file = join(folder, `${side}-${layout}.tif`);
     await writeRaster(file, side, layout);
-    for (const job of options.jobs.split(',') as (keyof typeof JOBS)[]) {
-      const run = await zonal(file, JOBS[job]);
+    for (const job of options.jobs.split(',')) {
+      const run = zonal(file, job === 'stats' ? ['--stats', join(folder, 'stats.csv')] : []);
       await requireSame(results, 'counts.csv');
       if (job === 'stats') await requireSame(results, 'stats.csv');
       await report(side, layout, file, job, run);
@@ -67,39 +55,13 @@ function writeRaster(file: string, side: number, layout: keyof typeof LAYOUTS): 
   return writeGeoTiff(file, { ...gridOf(side, side), sample: 'u16', ...LAYOUTS[layout], ...packing }, terrain);
 }
 
-/** Runs `quadrille zonal` as a user would. The current folder of the process is the folder for its output files. */
-async function zonal(raster: string, wanted: readonly string[]): Promise<Run> {
-  const project = new URL('../..', import.meta.url);
-  const path = (name: string): string => fileURLToPath(new URL(name, project));
-  const memory = join(folder, 'peak-memory');
+/** Runs `quadrille zonal` as a user would. */
+function zonal(raster: string, wanted: readonly string[]): Run {
+  const path = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
   const words = ['--zones', path('node_modules/us-atlas/counties-10m.json'), '--layer', 'counties', '--raster', raster];
   const rest = ['--bins', '0:65536:256', '--backend', 'workers', '--workers', String(options.workers), '--json-log'];
-  const command = [path('cli/quadrille.mjs'), 'zonal', ...words, ...rest, '--out', 'counts.csv', ...wanted];
-  const start = performance.now();
-  const log = await nodeRun(
-    ['--import', new URL('../shared/peak-memory.mjs', import.meta.url).href, ...command],
-    memory,
-  );
-  const seconds = (performance.now() - start) / 1000;
-  const result = log.find(({ event }) => event === 'result');
-  return { seconds, peakBytes: Number(await readFile(memory, 'utf8')), inside: Number(result!.cells) };
-}
-
-interface LogLine {
-  readonly event: string;
-  readonly cells?: number;
-}
-
-/** Runs Node, and returns the parsed lines that it logs to stderr. */
-async function nodeRun(args: readonly string[], memory: string): Promise<LogLine[]> {
-  const env = { ...process.env, PEAK_MEMORY_FILE: memory };
-  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'inherit', 'pipe'] });
-  const closed = once(child, 'close');
-  const log = await text(child.stderr!);
-  const [code] = await closed;
-  if (code !== 0) throw new Error(`quadrille ended with ${code}: ${log}`);
-  const lines = log.trim().split('\n');
-  return lines.map((line) => JSON.parse(line) as LogLine);
+  const out = ['--out', join(folder, 'counts.csv'), ...wanted];
+  return timed(process.execPath, [path('cli/quadrille.mjs'), 'zonal', ...words, ...rest, ...out]);
 }
 
 /** Throws if rasters of one size gave different results in tiles and in strips. */
@@ -111,7 +73,8 @@ async function requireSame(results: Map<string, string>, name: string): Promise<
 }
 
 async function report(side: number, layout: string, file: string, job: string, run: Run): Promise<void> {
-  const { seconds, peakBytes, inside } = run;
+  const { seconds, bytes, stderr } = run;
+  const log = stderr.split('\n').map((line): { event: string; cells?: number } => JSON.parse(line));
   const raster = (2 * side * side) / 1e6;
   const columns = [
     side,
@@ -119,13 +82,13 @@ async function report(side: number, layout: string, file: string, job: string, r
     layout,
     ((await stat(file)).size / 1e6).toFixed(0),
     job,
-    (peakBytes / 2 ** 20).toFixed(0),
+    (bytes / 2 ** 20).toFixed(0),
     seconds.toFixed(1),
     ((side * side) / seconds / 1e6).toFixed(0),
-    inside,
+    log.find(({ event }) => event === 'result')!.cells,
   ];
   console.log(`| ${columns.join(' | ')} |`);
-  if (peakBytes <= options.limit) return;
-  console.error(`${(peakBytes / 2 ** 20).toFixed(0)} MiB are more than the limit.`);
+  if (bytes <= options.limit) return;
+  console.error(`${(bytes / 2 ** 20).toFixed(0)} MiB are more than the limit.`);
   process.exitCode = 1;
 }

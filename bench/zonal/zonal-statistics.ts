@@ -78,7 +78,7 @@ async function measureFile(name: string, command: string): Promise<void> {
     const loop: Run[] = [];
     for (let round = 0; round < options.rounds; round++) {
       loop.push(timed(options.python, loopArguments(raster, job), { GDAL_NUM_THREADS: '1' }));
-      ours.push(timed(process.execPath, ourArguments(command, raster, job), {}));
+      ours.push(timed(process.execPath, ourArguments(command, raster, job)));
     }
     if (job !== 'bins') await requireAgreement();
     const ratios = loop.map(({ seconds }, round) => seconds / ours[round]!.seconds);
