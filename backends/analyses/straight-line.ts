@@ -475,12 +475,9 @@ export function straightLine(
   }
 }
 
-/** Slots for a module without arrays and uniforms; both methods throw. */
-export const noSlots: Slots = {
-  array: () => {
-    throw new RangeError('a monoid captures nothing');
-  },
-  uniform: () => {
-    throw new RangeError('a monoid captures nothing');
-  },
+const nothing = (): never => {
+  throw new RangeError('a monoid captures nothing');
 };
+
+/** Slots for a module without arrays and uniforms; both methods throw. */
+export const noSlots: Readonly<Record<'array' | 'uniform', () => never>> = { array: nothing, uniform: nothing };

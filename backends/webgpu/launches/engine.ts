@@ -6,6 +6,7 @@ import type { Memory, MemoryPool } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';
 import type { Spine, SpineRun } from '../memory/spine.ts';
 import type { Tuning } from '../tuning/tuning.ts';
+import type { Shader } from '../wgsl/emit-wgsl.ts';
 import { type Helper, helperDeclarations } from '../wgsl/wgsl-helpers.ts';
 import type { Bindings } from './bindings.ts';
 import type { Compiler, Kernel } from './compile.ts';
@@ -77,7 +78,6 @@ export interface KernelText {
    */
   readonly main: string;
   readonly subgroups?: boolean;
-  readonly helpers: ReadonlySet<Helper>;
 }
 
 export interface Launch {
@@ -87,7 +87,7 @@ export interface Launch {
   /** The slot (range of a parameter buffer) with the command's parameters, if several launches share the slot. */
   readonly slot?: ParameterSlot | undefined;
   readonly bindings: Bindings;
-  readonly code: () => KernelText;
+  readonly code: (shader: Shader) => KernelText;
   /** Number of workgroups, at most 2³² − 1. If the largest grid has fewer workgroups, there are several dispatches. */
   readonly groups: number;
   /**
@@ -163,7 +163,7 @@ export function launch(engine: Engine, { key, parameters, bindings, code, groups
   const kernel = compiler.kernel(
     `${key} ${bindings.key()} ${parameters.words.length} ${bound} ${choices} ${gate ?? ''}`,
     access,
-    () => shader(code(), parameters, bound, bindings, engine.subgroups, gate),
+    () => emitShader(engine, code, parameters, bound, bindings, gate),
   );
   const { parts } = bindings;
   const storage = compiler.storageGroup(kernel, parts);
@@ -202,14 +202,16 @@ function gridOf(groups: number, max: number): { grid: [number, number, number]; 
   return { grid: [x, y, z], count };
 }
 
-function shader(
-  { threads, declarations, main, helpers, subgroups }: KernelText,
+function emitShader(
+  { arithmetic, subgroups: of }: Engine,
+  code: Launch['code'],
   parameters: Parameters,
   bound: readonly (number | undefined)[],
   bindings: Bindings,
-  of: Subgroups | undefined,
   gate: number | undefined,
 ): string {
+  const helpers = new Set<Helper>();
+  const { threads, declarations, main, subgroups } = code({ arithmetic, helpers });
   const width = of === undefined ? undefined : widthOf(of);
   const size = width === undefined ? '@builtin(subgroup_size) sg: u32, ' : '';
   const lanes = `, ${size}@builtin(subgroup_id) sid: u32, @builtin(subgroup_invocation_id) lane: u32`;

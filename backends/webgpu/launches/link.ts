@@ -8,10 +8,8 @@ import {
 } from '../../../primitives/contract/backend.ts';
 import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../../primitives/ir/access-patterns.ts';
 import { type Module, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
-import type { Arithmetic } from '../device/arithmetic.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
-import { emitModule, type WgslEnvironment } from '../wgsl/emit-wgsl.ts';
-import type { Helper } from '../wgsl/wgsl-helpers.ts';
+import { emitModule, type Shader, type WgslEnvironment } from '../wgsl/emit-wgsl.ts';
 import { zeroOf } from '../wgsl/wgsl-operations.ts';
 import type { Bindings } from './bindings.ts';
 import { type LengthWords, lengthExpression, type Parameters, parameter } from './parameters.ts';
@@ -125,12 +123,17 @@ export function boundArrays(program: LinkedProgram): readonly LinkedArray[] {
   return program.arrays.filter(({ cells }) => cells === undefined);
 }
 
-/** The number of the binding of each array of a program, by name. */
-export type ArraySlots = ReadonlyMap<string, number>;
+/** A program as one launch binds it. */
+export interface BoundProgram {
+  readonly program: LinkedProgram;
+  /** The number of the binding of each array, by name. */
+  readonly slots: ReadonlyMap<string, number>;
+}
 
 /** Binds the arrays of a program completely, with all parts (GPU buffers) of their buffers. */
-export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlots {
-  return new Map(boundArrays(program).map(({ name, memory }) => [name, bindings.bind(memory, 'read')]));
+export function bindArrays(program: LinkedProgram, bindings: Bindings): BoundProgram {
+  const arrays = boundArrays(program);
+  return { program, slots: new Map(arrays.map(({ name, memory }) => [name, bindings.bind(memory, 'read')])) };
 }
 
 /**
@@ -138,7 +141,7 @@ export function bindArrays(program: LinkedProgram, bindings: Bindings): ArraySlo
  * call share a parameter, so the key has the parameter index of every uniform. The key omits the indices of other
  * parameters where the programs that were linked before determine them.
  */
-export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, slots: ArraySlots): string {
+export function programKey({ program: { prefix, module, arrays, uniforms }, slots }: BoundProgram): string {
   const each = arrays.map(({ name, storage, length, isInside, offsetWord, cells }) => {
     const place = cells === undefined ? `${slots.get(name)}` : `p${[...cells.values()].join('.')}`;
     return `${storage}${place}@${isInside ? '' : length.raw}.${offsetWord}`;
@@ -147,15 +150,10 @@ export function programKey({ prefix, module, arrays, uniforms }: LinkedProgram, 
 }
 
 /** WGSL of a linked program: functions that read its arrays, and the functions of its module. */
-export function emitProgram(
-  program: LinkedProgram,
-  slots: ArraySlots,
-  arithmetic: Arithmetic,
-  helpers: Set<Helper>,
-): string {
+export function emitProgram({ program, slots }: BoundProgram, shader: Shader): string {
   const { prefix, module, arrays } = program;
   const readers = arrays.map((array, i) => emitReader(`${prefix}a${i}`, array, slots.get(array.name)));
-  const functions = emitModule(module, { prefix, arithmetic, helpers, ...capturesOf(program) });
+  const functions = emitModule(module, { ...shader, prefix, ...capturesOf(program) });
   return [...readers, functions].join('\n');
 }
 

@@ -13,13 +13,17 @@ import { type F32Facts, f32FactsOf } from './f32-facts.ts';
 import type { Helper } from './wgsl-helpers.ts';
 import { emitOperand, emitOperation, hideConstant, type OperationContext, zeroOf } from './wgsl-operations.ts';
 
-/** The emitter's view of the shader that will contain a module's functions. */
-export interface WgslEnvironment {
-  /** Prefix of all names, so that one shader can contain several modules. */
-  readonly prefix: string;
+/** What all functions of a shader share. */
+export interface Shader {
   readonly arithmetic: Arithmetic;
   /** Receives the helper functions that the shader must declare; see `helperDeclarations`. */
   readonly helpers: Set<Helper>;
+}
+
+/** The emitter's view of the shader that will contain a module's functions. */
+export interface WgslEnvironment extends Shader {
+  /** Prefix of all names, so that one shader can contain several modules. */
+  readonly prefix: string;
   /**
    * Returns the WGSL expression for an element of a captured array. The expression must be zero for indices past the
    * array's length.
@@ -40,6 +44,14 @@ export function emitModule(module: Module, environment: WgslEnvironment): string
 /** The WGSL return type of a function; undefined if the function returns nothing. */
 export function resultType(prefix: string, name: string, results: readonly ScalarType[]): string | undefined {
   return results.length > 1 ? `${prefix}${name}_r` : results[0];
+}
+
+/**
+ * WGSL expression of the result with index `at` of a function that has `count` results. `returned` is WGSL of the value
+ * that the function returned.
+ */
+export function resultOf(returned: string, at: number, count: number): string {
+  return count > 1 ? `${returned}.r${at}` : returned;
 }
 
 function nameOf(module: Module, callee: string): string {

@@ -1,10 +1,10 @@
 import type { ArrayBinding, CrossReduceCommand, Program } from '../../../../primitives/contract/backend.ts';
-import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
+import { entryOf } from '../../../../primitives/ir/ir.ts';
 import type { Bindings } from '../../launches/bindings.ts';
 import type { Engine } from '../../launches/engine.ts';
-import { bindArrays, emitProgram, linkProgram, programKey } from '../../launches/link.ts';
+import { type BoundProgram, bindArrays, emitProgram, linkProgram, programKey } from '../../launches/link.ts';
 import type { Parameters } from '../../launches/parameters.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { emitMonoid, monoidKey } from '../shared/record.ts';
 
 /** Whether one kernel has enough bindings for all buffers that a command reads and writes. */
@@ -23,34 +23,25 @@ export function bindsPairs({ pool, limits }: Engine, command: CrossReduceCommand
  */
 export interface PairFunctors {
   readonly key: string;
-  declarations(helpers: Set<Helper>): string;
+  declarations(shader: Shader): string;
 }
 
 export function linkPairs(
-  { pool, arithmetic }: Engine,
+  { pool }: Engine,
   { extent, step, leftOwn, rightOwn, value, monoid }: CrossReduceCommand,
   parameters: Parameters,
   bindings: Bindings,
 ): PairFunctors {
-  const link = (prefix: string, program: Program) => linkProgram(prefix, program, parameters, pool, extent);
-  const programs = [link('s_', step), link('l_', leftOwn), link('r_', rightOwn), link('v_', value)].map((program) => ({
-    program,
-    slots: bindArrays(program, bindings),
-  }));
+  const link = (prefix: string, program: Program): BoundProgram =>
+    bindArrays(linkProgram(prefix, program, parameters, pool, extent), bindings);
+  const programs = [link('s_', step), link('l_', leftOwn), link('r_', rightOwn), link('v_', value)];
   return {
-    key: `${monoidKey(monoid)} ${programs.map(({ program, slots }) => programKey(program, slots)).join(' ')}`,
-    declarations(helpers) {
-      const functions = programs
-        .filter(({ program }) => entryOf(program.module).results.length > 0)
-        .map(({ program, slots }) => emitProgram(program, slots, arithmetic, helpers));
-      return [emitMonoid(monoid, arithmetic, helpers), ...functions].join('\n');
+    key: `${monoidKey(monoid)} ${programs.map(programKey).join(' ')}`,
+    declarations(shader) {
+      const called = programs.filter(({ program }) => entryOf(program.module).results.length > 0);
+      return [emitMonoid(monoid, shader), ...called.map((bound) => emitProgram(bound, shader))].join('\n');
     },
   };
-}
-
-/** WGSL expression for result number `at` of a call. The WGSL variable `name` holds the call's return value. */
-export function resultOf(name: string, types: readonly ScalarType[], at: number): string {
-  return types.length === 1 ? name : `${name}.r${at}`;
 }
 
 export const numbersTo = (count: number): number[] => Array.from({ length: count }, (_, k) => k);

@@ -5,9 +5,9 @@ import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { fromWord, toWord } from '../../launches/link.ts';
 import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { resultOf, type Shader } from '../../wgsl/emit-wgsl.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
-import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
+import { bindsPairs, linkPairs, numbersTo } from './cross-pairs.ts';
 
 /** Threads per workgroup. The rows of the left table that one thread processes are `THREADS` rows apart. */
 const THREADS = 64;
@@ -81,15 +81,11 @@ export function crossReduce(engine: Engine, command: CrossReduceCommand, layout:
     }),
   );
   const kernel: Kernel = { command, layout, numbers, lefts, rights, into };
-  const code = (): KernelText => {
-    const helpers = new Set<Helper>();
-    return {
-      threads: THREADS,
-      subgroups: false,
-      helpers,
-      declarations: `${functors.declarations(helpers)}
+  const code = (shader: Shader): KernelText => ({
+    threads: THREADS,
+    declarations: `${functors.declarations(shader)}
 ${emitTiles(kernel)}`,
-      main: `if (t == 0u) { bounds = vec2<u32>(${lengthExpression(length)}, ${lengthExpression(otherLength)}); }
+    main: `if (t == 0u) { bounds = vec2<u32>(${lengthExpression(length)}, ${lengthExpression(otherLength)}); }
 let size = workgroupUniformLoad(&bounds);
 let g = ${GROUP_NUMBER};
 let r = g / ${numbers.tiles};
@@ -102,8 +98,7 @@ ${emitSums(kernel)}
 ${emitFold(kernel)}
 }
 ${emitStores(kernel)}`,
-    };
-  };
+  });
   const shape = [
     Object.values(layout).join('.'),
     ...[lefts, rights, into].map((leaves) => leaves.map(({ type, slot }) => `${type}${slot}`).join('.')),
@@ -154,7 +149,7 @@ function emitRows({ command, layout }: Kernel): string {
   const types = entryOf(command.leftOwn.module).results;
   return numbersTo(layout.rows)
     .map((m) => {
-      const taken = types.map((_, leaf) => `o${m}_${leaf} = ${resultOf('o', types, leaf)};`);
+      const taken = types.map((_, leaf) => `o${m}_${leaf} = ${resultOf('o', leaf, types.length)};`);
       const own = types.length === 0 ? '' : `if (is${m}) { let o = l_entry(i${m}); ${taken.join(' ')} }`;
       return `let i${m} = first + t + ${m * THREADS}u;
 let is${m} = i${m} < size.x;
@@ -236,9 +231,9 @@ function emitFold({ command, layout }: Kernel): string {
           `i${m}`,
           ...start.map((_, k) => `q${m}_${n}_${k}`),
           ...numbersTo(leftCount).map((leaf) => `o${m}_${leaf}`),
-          ...rightTypes.map((_, leaf) => resultOf('p', rightTypes, leaf)),
+          ...rightTypes.map((_, leaf) => resultOf('p', leaf, rightTypes.length)),
         ];
-        const worth = monoid.types.map((_, leaf) => resultOf('v', results, leaf));
+        const worth = monoid.types.map((_, leaf) => resultOf('v', leaf, results.length));
         return `if (is${m}) { let v = v_entry(${given.join(', ')}); s${m} = combine(s${m}, S(${worth.join(', ')})); }`;
       });
       const own = rightTypes.length === 0 ? '' : `let p = r_entry(j + ${n}u);`;

@@ -5,9 +5,9 @@ import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { fromWord, toWord } from '../../launches/link.ts';
 import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { resultOf, type Shader } from '../../wgsl/emit-wgsl.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
-import { bindsPairs, linkPairs, numbersTo, resultOf } from './cross-pairs.ts';
+import { bindsPairs, linkPairs, numbersTo } from './cross-pairs.ts';
 
 /** Number of threads along each side of a workgroup, whose threads form a square. */
 const SIDE = 16;
@@ -75,17 +75,13 @@ export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
     offset: word(offset),
   }));
   const kernel: Kernel = { command, numbers, sides, into: into! };
-  const code = (): KernelText => {
-    const helpers = new Set<Helper>();
-    return {
-      threads: THREADS,
-      subgroups: false,
-      helpers,
-      declarations: `${functors.declarations(helpers)}
+  const code = (shader: Shader): KernelText => ({
+    threads: THREADS,
+    declarations: `${functors.declarations(shader)}
 var<workgroup> bounds: vec2<u32>;
 // Holds the left rows, then the right rows. Later it holds the result of every left row over each thread's right rows.
 var<workgroup> tile: array<u32, ${2 * DEPTH * PITCH}>;`,
-      main: `if (t == 0u) { bounds = vec2<u32>(${lengthExpression(length)}, ${lengthExpression(otherLength)}); }
+    main: `if (t == 0u) { bounds = vec2<u32>(${lengthExpression(length)}, ${lengthExpression(otherLength)}); }
 let size = workgroupUniformLoad(&bounds);
 let x = t % ${SIDE}u; let y = t / ${SIDE}u;
 let g = ${GROUP_NUMBER};
@@ -99,8 +95,7 @@ ${emitSums(kernel)}
 ${emitFold(kernel)}
 }
 ${emitResults(kernel)}`,
-    };
-  };
+  });
   const shape = [
     ...sides.map(({ type, slot, byFours }) => `${type}${slot}${byFours}`),
     ...[into!.slot, Object.is(command.start[0], -0) ? '-0' : command.start[0], length.raw, otherLength.raw],
@@ -209,10 +204,10 @@ function emitFold({ command }: Kernel): string {
     const folds = rowNumbers.map((n) => {
       const given = [
         ...[`i`, `q${m}_${n}`],
-        ...lefts.map((_, leaf) => resultOf('o', lefts, leaf)),
-        ...rights.map((_, leaf) => resultOf(`p${n}`, rights, leaf)),
+        ...lefts.map((_, leaf) => resultOf('o', leaf, lefts.length)),
+        ...rights.map((_, leaf) => resultOf(`p${n}`, leaf, rights.length)),
       ];
-      const worth = resultOf('v', results, 0);
+      const worth = resultOf('v', 0, results.length);
       return `if (j + y * ${ROWS}u + ${n}u < end) { let v = v_entry(${given.join(', ')}); s${m} = combine(s${m}, S(${worth})); }`;
     });
     const leftOwn = lefts.length === 0 ? '' : 'let o = l_entry(i);';

@@ -7,10 +7,9 @@ import type { Memory } from '../../memory/memory.ts';
 import { rangesOf } from '../../memory/ranges.ts';
 import { separate } from '../../memory/snapshot.ts';
 import { isLight } from '../../wgsl/module-size.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import type { KernelSource } from '../shared/source.ts';
 import { prepareSource } from '../shared/stored-source.ts';
-import { bindPlacements, countBindings, type IndexRange, placeArrays } from '../shared/windows.ts';
+import { bindProgram, countBindings, type IndexRange, placeArrays } from '../shared/windows.ts';
 import { emitClear } from '../shared/workgroup.ts';
 import { countKeyed } from './keyed-histogram.ts';
 
@@ -128,28 +127,26 @@ function launchCounting(
   const { spread, source, into, offset, firstWord } = counting;
   const { program, parameters, length } = source;
   const bindings = createBindings();
-  const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const counted = bindProgram(program, window, bindings, parameters);
   const out = bindings.bind(into, 'atomic', firstPart, parts);
   parameters.set(firstWord, offset - firstPart * 2 ** into.shift);
   const bound = parts < into.parts.length ? parts * 2 ** into.shift : undefined;
   const first = groupOf(spread, window.from);
   const { own } = spread;
   launch(engine, {
-    key: `histogram ${programKey(program, slots)} ${own} ${out}.${bound} ${firstWord} ${length.raw}`,
+    key: `histogram ${programKey(counted)} ${own} ${out}.${bound} ${firstWord} ${length.raw}`,
     parameters,
     bindings,
     groups: groupOf(spread, window.to - 1) - first + 1,
     words: [first, window.from, window.to],
-    code: () => {
-      const helpers = new Set<Helper>();
+    code: (shader) => {
       const [into, segment, bins, chunk, chunksPerRun, runsPerGroup] = [0, 1, 2, 3, 4, 5].map((i) =>
         parameter(firstWord + i),
       );
       const steps = Array.from({ length: isLight(program.module) ? MAX_STEPS : 1 }, (_, k) => k);
       return {
         threads: THREADS,
-        helpers,
-        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+        declarations: `${emitProgram(counted, shader)}
 fn add(word: u32, counted: u32) { ${bound === undefined ? '' : `if (word < ${bound}u) `}{ add_${out}(word, counted); } }
 ${own === undefined ? '' : `var<workgroup> own: array<atomic<u32>, ${own}>;`}
 // Number of an element's bin among the bins of all runs of the workgroup; all ones if the element is not counted.

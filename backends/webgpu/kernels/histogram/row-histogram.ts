@@ -1,7 +1,7 @@
 import { capacityOf, type HistogramCommand } from '../../../../primitives/contract/backend.ts';
 import { largestOf } from '../../../../primitives/host/extremes.ts';
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
-import { type Bindings, createBindings } from '../../launches/bindings.ts';
+import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, launch } from '../../launches/engine.ts';
 import { emitProgram, fromWord, type LinkedProgram, linkProgram, programKey, toWord } from '../../launches/link.ts';
 import {
@@ -15,8 +15,7 @@ import {
 } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 import { isLight } from '../../wgsl/module-size.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
-import { bindPlacements, countBindings, type IndexRange, placeArrays, windowsOf } from '../shared/windows.ts';
+import { bindProgram, countBindings, type IndexRange, placeArrays, windowsOf } from '../shared/windows.ts';
 
 const THREADS = 256;
 /**
@@ -142,10 +141,6 @@ function bindingsOf(programs: readonly LinkedProgram[], window: IndexRange): num
   return countBindings(programs.flatMap((program) => [...placeArrays(program, window).values()]));
 }
 
-function bindProgram(program: LinkedProgram, window: IndexRange, bindings: Bindings, parameters: Parameters) {
-  return bindPlacements(program, placeArrays(program, window), bindings, parameters);
-}
-
 function launchCounting(
   engine: Engine,
   counting: Counting,
@@ -155,27 +150,25 @@ function launchCounting(
 ): void {
   const { parameters, length, row, element, into, offset, firstWord, span, slots, own } = counting;
   const bindings = createBindings();
-  const rowSlots = row && bindProgram(row, window, bindings, parameters);
-  const elementSlots = bindProgram(element, window, bindings, parameters);
+  const rowBound = row && bindProgram(row, window, bindings, parameters);
+  const elementBound = bindProgram(element, window, bindings, parameters);
   const out = bindings.bind(into, 'atomic', firstPart, parts);
   parameters.set(firstWord, offset - firstPart * 2 ** into.shift);
   const bound = parts < into.parts.length ? parts * 2 ** into.shift : undefined;
-  const rowKey = row === undefined ? '' : programKey(row, rowSlots!);
+  const rowKey = rowBound === undefined ? '' : programKey(rowBound);
   launch(engine, {
-    key: `rows ${rowKey} ${programKey(element, elementSlots)} ${slots}.${own} ${out}.${bound} ${firstWord} ${length.raw}`,
+    key: `rows ${rowKey} ${programKey(elementBound)} ${slots}.${own} ${out}.${bound} ${firstWord} ${length.raw}`,
     parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / span),
     words: [window.from, window.to],
-    code: () => {
-      const helpers = new Set<Helper>();
-      const rowText = row === undefined ? '' : emitProgram(row, rowSlots!, engine.arithmetic, helpers);
+    code: (shader) => {
+      const rowText = rowBound === undefined ? '' : emitProgram(rowBound, shader);
       const text: RowText = { row, element, slots, own, out, bound, firstWord };
       return {
         threads: THREADS,
-        helpers,
         declarations: `${rowText}
-${emitProgram(element, elementSlots, engine.arithmetic, helpers)}
+${emitProgram(elementBound, shader)}
 ${emitCount(text)}
 ${emitElement(text)}`,
         main: emitMain(text, length),

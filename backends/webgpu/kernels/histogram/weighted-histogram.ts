@@ -8,10 +8,9 @@ import type { Memory } from '../../memory/memory.ts';
 import { rangesOf } from '../../memory/ranges.ts';
 import { separate } from '../../memory/snapshot.ts';
 import { isLight } from '../../wgsl/module-size.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import type { KernelSource } from '../shared/source.ts';
 import { prepareSource } from '../shared/stored-source.ts';
-import { bindPlacements, type IndexRange, placeArrays } from '../shared/windows.ts';
+import { bindProgram, type IndexRange } from '../shared/windows.ts';
 import { emitClear } from '../shared/workgroup.ts';
 
 const THREADS = 256;
@@ -92,25 +91,23 @@ function addWindow(engine: Engine, adding: Adding, window: IndexRange): void {
   const { source, into, weights, chunk, own, firstWord } = adding;
   const { program, parameters, length } = source;
   const bindings = createBindings();
-  const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const rows = bindProgram(program, window, bindings, parameters);
   const out = bindings.bind(into, 'atomic');
   const first = Math.floor(window.from / chunk);
   launch(engine, {
-    key: `weights ${programKey(program, slots)} ${own?.words} ${own?.copies} ${out} ${firstWord} ${length.raw}`,
+    key: `weights ${programKey(rows)} ${own?.words} ${own?.copies} ${out} ${firstWord} ${length.raw}`,
     parameters,
     bindings,
     groups: Math.floor((window.to - 1) / chunk) - first + 1,
     words: [first, window.from, window.to],
-    code: () => {
-      const helpers = new Set<Helper>();
+    code: (shader) => {
       const [into, bins, chunk] = [0, 1, 2].map((i) => parameter(firstWord + i));
       const steps = Array.from({ length: isLight(program.module) ? MAX_STEPS : 1 }, (_, k) => k);
       const members = Array.from({ length: weights }, (_, w) => `w${w}: u32`).join(', ');
       const given = Array.from({ length: weights }, (_, w) => `r.r${w + 1}`).join(', ');
       return {
         threads: THREADS,
-        helpers,
-        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+        declarations: `${emitProgram(rows, shader)}
 ${own === undefined ? '' : `var<workgroup> own: array<atomic<u32>, ${own.words}>;`}
 struct Row { bin: u32, ${members} }
 // The bin and the weights of a row. The bin of a row that is not counted is all ones.

@@ -6,13 +6,13 @@ import { emitProgram, programKey } from '../../launches/link.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
 import type { Silence } from '../../tuning/silence.ts';
 import type { ReduceTuning } from '../../tuning/tuning.ts';
+import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { isLight } from '../../wgsl/module-size.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { linkCell } from '../shared/destination.ts';
 import { AGGREGATE, emitSpine, emitSpineWords, spineWords } from '../shared/look-back.ts';
 import { emitEvaluation, emitMonoid, emitSharedStates, emitStateStore, monoidKey } from '../shared/record.ts';
 import type { KernelSource } from '../shared/source.ts';
-import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { bindProgram } from '../shared/windows.ts';
 import { emitFold, foldThreads } from './fold-threads.ts';
 
 /**
@@ -67,19 +67,17 @@ export function reduceInAnyOrder(
   const { memory, strideWord, cell } = linkCell(parameters, pool.resolve(into.buffer), into.word, types.length);
   const { word, first, count } = cell!;
   const bindings = createBindings();
-  const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  const elements = bindProgram(program, windows[0]!, bindings, parameters);
   const out = bindings.bind(memory, 'write', first, count);
   const run = groups === 1 ? undefined : spine.begin(spineWords(groups, types) + 1);
   const slot = run && bindings.bind(run.memory, 'spine');
-  const code = (): KernelText => {
-    const helpers = new Set<Helper>();
-    const functions = emitProgram(program, slots, engine.arithmetic, helpers);
+  const code = (shader: Shader): KernelText => {
+    const functions = emitProgram(elements, shader);
     const write = `if (t == 0u) { write_total(${parameter(word)}, s); }`;
     return {
       threads,
       subgroups: subgroups !== undefined,
-      helpers,
-      declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
+      declarations: `${emitMonoid(monoid, shader)}
 ${functions}
 ${emitEvaluation(program)}
 ${emitStateStore('write_total', out, parameter(strideWord), types)}
@@ -97,7 +95,7 @@ ${write}`,
     };
   };
   launch(engine, {
-    key: `fold ${monoidKey(monoid)} ${programKey(program, slots)} ${JSON.stringify(tuning.reduce)} ${[out, slot, word, strideWord, length.raw].join('.')}`,
+    key: `fold ${monoidKey(monoid)} ${programKey(elements)} ${JSON.stringify(tuning.reduce)} ${[out, slot, word, strideWord, length.raw].join('.')}`,
     parameters,
     bindings,
     code,

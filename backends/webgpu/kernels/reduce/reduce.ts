@@ -14,8 +14,8 @@ import { emitProgram, programKey } from '../../launches/link.ts';
 import { type LengthWords, type Parameters, parameter } from '../../launches/parameters.ts';
 import type { ParameterSlot } from '../../launches/recorder.ts';
 import { separate } from '../../memory/snapshot.ts';
+import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { isLight } from '../../wgsl/module-size.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import {
   blockForm,
   blocksPerGroup,
@@ -29,7 +29,7 @@ import { bindDestination, type Destination, linkCell, type States } from '../sha
 import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from '../shared/record.ts';
 import type { KernelSource } from '../shared/source.ts';
 import { prepareSource } from '../shared/stored-source.ts';
-import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { bindProgram } from '../shared/windows.ts';
 import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
 
 /** Number of storage buffers that the kernel of a tree level binds in addition to the program's storage buffers. */
@@ -93,7 +93,7 @@ export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, 
   let slot: ParameterSlot | undefined;
   for (const window of windows) {
     const bindings = createBindings();
-    const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+    const elements = bindProgram(program, window, bindings, parameters);
     slot = placeParameters(engine, parameters);
     launchLevel(engine, tree, {
       level: 0,
@@ -104,8 +104,8 @@ export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, 
       blocks: Math.max(1, Math.ceil((window.to - window.from) / BLOCK)),
       end: window.to,
       light: isLight(program.module),
-      key: programKey(program, slots),
-      evaluation: (helpers) => `${emitProgram(program, slots, engine.arithmetic, helpers)}\n${emitEvaluation(program)}`,
+      key: programKey(elements),
+      evaluation: (shader) => `${emitProgram(elements, shader)}\n${emitEvaluation(program)}`,
     });
   }
   return slot!;
@@ -152,24 +152,22 @@ interface Level {
   readonly light: boolean;
   readonly key: string;
   /** Returns WGSL of `evaluate(i) -> S`, which computes an element. */
-  readonly evaluation: (helpers: Set<Helper>) => string;
+  readonly evaluation: (shader: Shader) => string;
 }
 
 function launchLevel(engine: Engine, { monoid, parameters, length }: Tree, level: Level): void {
   const { bindings, into, slot, first, blocks, end } = level;
   const out = bindDestination(into, bindings);
   const form = blockForm(engine, monoid.types.length, level.light);
-  const code = (): KernelText => {
-    const helpers = new Set<Helper>();
-    const evaluation = level.evaluation(helpers);
+  const code = (shader: Shader): KernelText => {
+    const evaluation = level.evaluation(shader);
     const { cell } = into;
     const write = (block: string, state: string): string =>
       `write_total(${cell === undefined ? block : parameter(cell.word)}, ${state});`;
     return {
       threads: blockThreads(form),
       subgroups: form.lanes !== undefined,
-      helpers,
-      declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
+      declarations: `${emitMonoid(monoid, shader)}
 ${evaluation}
 ${emitStateStore('write_total', out, parameter(into.strideWord), monoid.types)}
 ${emitLevelLength(length, level.level)}

@@ -20,8 +20,7 @@ import {
   toWord,
 } from '../../launches/link.ts';
 import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
-import { resultType } from '../../wgsl/emit-wgsl.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { resultOf, resultType, type Shader } from '../../wgsl/emit-wgsl.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 import { emitFold, foldThreads } from '../reduce/fold-threads.ts';
 import { lines } from '../shared/lines.ts';
@@ -36,7 +35,7 @@ import { cellsOf, foldedStates, type RelaxLayout } from './relax-layout.ts';
 export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout): void {
   const { extent, grids, own, step, until, state, change, maxRounds, rounds } = command;
   const { threads } = layout;
-  const { pool, arithmetic, subgroups } = engine;
+  const { pool, subgroups } = engine;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
   const max = parameters.word(maxRounds);
@@ -44,22 +43,21 @@ export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout
   const [roundsWord, roundsRoom] = [parameters.word(rounds.offset), parameters.word(rounds.capacity)];
   const link = (prefix: string, program: Program): LinkedProgram =>
     linkProgram(prefix, program, parameters, pool, extent);
-  const programs = [link('g_', grids), link('o_', own), link('s_', step), link('u_', until)];
   const bindings = createBindings();
-  const slots = programs.map((program) => bindArrays(program, bindings));
+  const programs = [link('g_', grids), link('o_', own), link('s_', step), link('u_', until)].map((program) =>
+    bindArrays(program, bindings),
+  );
   const states = state.map(({ buffer }) => bindings.bind(pool.resolve(buffer), 'update'));
   const counts = bindings.bind(pool.resolve(rounds.buffer), 'write');
   const types = state.map(({ type }) => type);
   const stored: Stored[] = types.map((type, k) => ({ type, slot: states[k]!, offset: parameter(offsets[k]!) }));
-  const code = (): KernelText => {
-    const helpers = new Set<Helper>();
-    const functions = programs.map((program, i) => emitProgram(program, slots[i]!, arithmetic, helpers));
+  const code = (shader: Shader): KernelText => {
+    const functions = programs.map((bound) => emitProgram(bound, shader));
     const fold = foldOf(change, threads, subgroups);
     return {
       threads,
       subgroups: subgroups !== undefined,
-      helpers,
-      declarations: `${emitMonoid(change, arithmetic, helpers)}
+      declarations: `${emitMonoid(change, shader)}
 ${functions.join('\n')}
 ${emitSharedStates(change.types, foldedStates(engine, threads))}
 ${fold.declarations}
@@ -103,7 +101,7 @@ if (t == 0u && g < min(n, ${parameter(roundsRoom)})) { store_${counts}(g + ${par
     max,
   ];
   launch(engine, {
-    key: `relax ${monoidKey(change)} ${programs.map((program, i) => programKey(program, slots[i]!)).join(' ')} ${shape.join(' ')}`,
+    key: `relax ${monoidKey(change)} ${programs.map(programKey).join(' ')} ${shape.join(' ')}`,
     parameters,
     bindings,
     code,
@@ -250,8 +248,7 @@ function emitLoads({ own, outside }: RelaxCommand, stored: readonly Stored[], la
       ({ type, slot, offset }, leaf) =>
         `c${leaf}[begin${repeat} + ${row}u] = ${fromWord(type, `load_${slot}(i${k} + ${offset})`)};`,
     );
-    const field = (leaf: number): string => (types.length === 1 ? 'o' : `o.r${leaf}`);
-    const owns = types.map((_, leaf) => `o${k}_${leaf} = ${field(leaf)};`);
+    const owns = types.map((_, leaf) => `o${k}_${leaf} = ${resultOf('o', leaf, types.length)};`);
     const evaluated = types.length === 0 ? '' : `let o = o_entry(i${k}); ${owns.join(' ')}`;
     return `${types.map((type, leaf) => `var o${k}_${leaf}: ${type};`).join(' ')}
 if (!is_empty) { ${evaluated} }
@@ -274,7 +271,8 @@ function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layou
       return `${name}_${leaf}`;
     });
   const isGuarded = hasLoops(step.module);
-  const type = resultType('s_', 'entry', entryOf(step.module).results);
+  const { results } = entryOf(step.module);
+  const type = resultType('s_', 'entry', results);
   const steps = cellsOf(layout).map(({ repeat, row }, k) => {
     const around = neighbours.flatMap(({ dx, dy }) => {
       const place = placeName(repeat, dx, row + dy);
@@ -286,21 +284,17 @@ function emitSteps({ own, step, change, state, neighbours }: RelaxCommand, layou
     return isGuarded ? `var r${k}: ${type}; if (is${k}) { r${k} = ${next}; }` : `let r${k} = ${next};`;
   });
   const folds = steps.map((_, k) => {
-    const changes = change.types.map((_, leaf) => resultOf(step, k, state.length + leaf));
+    const changes = change.types.map((_, leaf) => resultOf(`r${k}`, state.length + leaf, results.length));
     return `if (is${k}) { s = combine(s, S(${changes.join(', ')})); }`;
   });
   return [...reads.values(), ...steps, ...folds].join('\n');
 }
 
-/** WGSL expression of result number `at` of the step for the thread's cell number `k`. */
-function resultOf({ module }: Program, k: number, at: number): string {
-  return entryOf(module).results.length === 1 ? `r${k}` : `r${k}.r${at}`;
-}
-
 /** WGSL that replaces the states in workgroup memory by the next states. */
 function emitMoves({ state, step }: RelaxCommand, layout: RelaxLayout): string {
+  const { length } = entryOf(step.module).results;
   const moves = cellsOf(layout).map(({ repeat, row }, k) => {
-    const moved = state.map((_, leaf) => `c${leaf}[begin${repeat} + ${row}u] = ${resultOf(step, k, leaf)};`);
+    const moved = state.map((_, leaf) => `c${leaf}[begin${repeat} + ${row}u] = ${resultOf(`r${k}`, leaf, length)};`);
     return `if (is${k}) { ${moved.join(' ')} }`;
   });
   return moves.join('\n');

@@ -5,10 +5,9 @@ import { type Engine, launch } from '../../launches/engine.ts';
 import { emitProgram, programKey } from '../../launches/link.ts';
 import { dispatchWord, lengthExpression } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { lines } from '../shared/lines.ts';
 import { linkSource } from '../shared/source.ts';
-import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { bindProgram } from '../shared/windows.ts';
 import { emitClear } from '../shared/workgroup.ts';
 import { DIGITS, type Digit } from '../sort/radix-rows.ts';
 
@@ -50,28 +49,24 @@ export function judgePlaces(
   const source = linkSource(engine, extent, { ...rows, module: projectResults(rows.module, [0]) });
   const { program, parameters, length, windows } = source;
   const bindings = createBindings();
-  const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  const places = bindProgram(program, windows[0]!, bindings, parameters);
   const out = bindings.bind(choice, 'write');
   launch(engine, {
-    key: `judge places ${programKey(program, slots)} ${out} ${length.raw}`,
+    key: `judge places ${programKey(places)} ${out} ${length.raw}`,
     parameters,
     bindings,
     groups: 1,
     words: [shift, mask, capacity],
-    code: () => {
-      const helpers = new Set<Helper>();
-      return {
-        threads: REGIONS * THREADS,
-        helpers,
-        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+    code: (shader) => ({
+      threads: REGIONS * THREADS,
+      declarations: `${emitProgram(places, shader)}
 var<workgroup> lines: array<atomic<u32>, ${(REGIONS * BITS) / 32}>;
 var<workgroup> parts: array<atomic<u32>, ${(REGIONS * DIGITS) / 32}>;
 var<workgroup> stored: array<atomic<u32>, ${REGIONS}>;
 var<workgroup> alone: array<atomic<u32>, ${REGIONS}>;
 var<workgroup> uneven: array<atomic<u32>, ${REGIONS}>;`,
-        main: emitJudgement(lengthExpression(length), out),
-      };
-    },
+      main: emitJudgement(lengthExpression(length), out),
+    }),
   });
 }
 

@@ -2,6 +2,7 @@ import type { WalkCommand } from '../../../../primitives/contract/backend.ts';
 import { entryOf } from '../../../../primitives/ir/ir.ts';
 import type { Engine } from '../../launches/engine.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression } from '../../launches/parameters.ts';
+import { resultOf } from '../../wgsl/emit-wgsl.ts';
 import { emitStores } from '../shared/stores.ts';
 import { runStoring } from '../shared/storing.ts';
 
@@ -43,17 +44,9 @@ function names(count: number): string[] {
 }
 
 function variables(count: number, from: string): string[] {
-  return names(count).map((name, i) => `var ${name} = ${field(from, i, count)};`);
+  return names(count).map((name, i) => `var ${name} = ${resultOf(from, i, count)};`);
 }
 
 function assignments(count: number, results: number): string[] {
-  return names(count).map((name, i) => `${name} = ${field('r', i, results)};`);
-}
-
-/**
- * WGSL expression of the result with index `at`. `of` is WGSL of the value that a function with `count` results
- * returned.
- */
-function field(of: string, at: number, count: number): string {
-  return count > 1 ? `${of}.r${at}` : of;
+  return names(count).map((name, i) => `${name} = ${resultOf('r', i, results)};`);
 }

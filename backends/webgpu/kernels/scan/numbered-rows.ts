@@ -1,11 +1,11 @@
 import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 import { combineGraph } from '../../../analyses/monoid-shapes.ts';
-import type { Arithmetic } from '../../device/arithmetic.ts';
-import { emitModule } from '../../wgsl/emit-wgsl.ts';
+import { noSlots } from '../../../analyses/straight-line.ts';
+import { emitModule, resultOf, type Shader } from '../../wgsl/emit-wgsl.ts';
 import { moduleOfNodes } from '../../wgsl/graph-module.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { lines } from '../shared/lines.ts';
+import { noCaptures } from '../shared/record.ts';
 import { forDistances, laneSets, movedLeaf } from '../shared/subgroups.ts';
 import type { RunCode } from './run-code.ts';
 import { at, consumeRow, eachElement, insideRows, type ScanRows } from './scan-rows.ts';
@@ -109,22 +109,17 @@ let part = combine(q${rows - 1}, counted(${count('d', rows - 1)}, l${rows - 1}))
  * `a` an element with the values of `s` and the head flag `head`. The other functions move counts and values between
  * lanes. `inner` is the monoid of the values.
  */
-export function emitNumbering(
-  inner: MonoidProgram,
-  width: number | undefined,
-  arithmetic: Arithmetic,
-  helpers: Set<Helper>,
-): string {
+export function emitNumbering(inner: MonoidProgram, width: number | undefined, shader: Shader): string {
   const { types } = inner;
   const each = (leaf: (type: ScalarType, at: number) => string): string =>
     types.map((type, k) => `, ${leaf(type, k + 1)}`).join('');
   const { left, right, results } = combineGraph(inner);
-  const values = moduleOfNodes('values', [...left, ...right], results!, noNames);
+  const values = moduleOfNodes('values', [...left, ...right], results!, noSlots);
   const args = ['a', 'b'].flatMap((state) => types.map((_, k) => `${state}.a${k + 1}`)).join(', ');
   const moved = (how: string): string => `S(0u${each((type, leaf) => movedLeaf(how, type, leaf))})`;
-  return `${emitModule(values, { prefix: 'v_', arithmetic, helpers, read: unknown, length: unknown, uniform: unknown })}
+  return `${emitModule(values, { ...shader, prefix: 'v_', ...noCaptures })}
 fn counted(count: u32, s: S) -> S { return S(count${each((_, leaf) => `s.a${leaf}`)}); }
-fn mixed(a: S, b: S) -> S { let r = v_entry(${args}); return S(0u${each((_, leaf) => (types.length === 1 ? 'r' : `r.r${leaf - 1}`))}); }
+fn mixed(a: S, b: S) -> S { let r = v_entry(${args}); return S(0u${each((_, leaf) => resultOf('r', leaf - 1, types.length))}); }
 fn next(a: S, s: S, head: bool) -> S {
   let m = mixed(a, s);
   return S(a.a0 + select(0u, 1u, head)${each((_, leaf) => `select(m.a${leaf}, s.a${leaf}, head)`)});
@@ -144,8 +139,3 @@ fn values_up_to(state: S, heads: u32, lane: u32, sg: u32) -> S {
   return s;
 }`;
 }
-
-const unknown = (): never => {
-  throw new RangeError('a monoid captures nothing');
-};
-const noNames = { array: unknown, uniform: unknown };

@@ -2,9 +2,7 @@ import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import { createCache } from '../../../../primitives/host/cache.ts';
 import { entryOf, moduleNumber } from '../../../../primitives/ir/ir.ts';
 import type { Bindings } from '../../launches/bindings.ts';
-import type { Engine } from '../../launches/engine.ts';
 import {
-  type ArraySlots,
   capturesOf,
   emitReader,
   fromWord,
@@ -14,9 +12,8 @@ import {
   reaches,
 } from '../../launches/link.ts';
 import { parameter } from '../../launches/parameters.ts';
-import { emitModule, type WgslEnvironment } from '../../wgsl/emit-wgsl.ts';
+import { emitModule, type Shader, type WgslEnvironment } from '../../wgsl/emit-wgsl.ts';
 import { type RunFunction, type Tap, type Unrolled, unroll } from '../../wgsl/unroll.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { lines } from '../shared/lines.ts';
 import type { KernelSource } from '../shared/source.ts';
 import { type BoundStore, emitStoresOf } from '../shared/stores.ts';
@@ -30,7 +27,7 @@ import type { BoundScan, Sink } from './scan-sink.ts';
 export interface RunCode {
   /** Identifies this code in the cache of pipelines, together with the key of the scan. */
   readonly key: string;
-  functions(helpers: Set<Helper>): string;
+  functions(shader: Shader): string;
   /**
    * Statements that evaluate the elements of a run (adjacent elements of one thread). After these statements,
    * `leaf(run, k, leaf)` is a WGSL expression for a leaf of element k.
@@ -67,7 +64,6 @@ export interface RunPlan {
  * Unrolls the programs of a scan. Returns undefined if the programs are not straight-line code or nothing is stored.
  */
 export function codeRuns(
-  engine: Engine,
   { types }: MonoidProgram,
   source: KernelSource,
   { emit }: Sink,
@@ -75,7 +71,7 @@ export function codeRuns(
   { run, heads }: RunPlan,
 ): RunCode | undefined {
   const programs = [source.program, emit] as const;
-  const captures = capturesOfBoth(programs, bound.slots);
+  const captures = capturesOfBoth(bound.programs);
   const { unrolled, key } = unrolledOnce(programs, captures, types, run, heads);
   if (unrolled === undefined || bound.stores.length === 0) return undefined;
   const { taps, element, emit: consumer } = unrolled;
@@ -88,14 +84,14 @@ export function codeRuns(
   const results = entryOf(emit.module).results;
   return {
     key: `${key} ${byFours.join('.')} ${stores.map(({ store }) => store.hasRoom).join()}`,
-    functions: (helpers) => {
+    functions: (shader) => {
       const readers = slots
         .filter((slot) => !byFours.includes(slot))
         .map((slot) => {
           const { array, binding } = captures.arrays[slot]!;
           return emitReader(`tap_${slot}`, { ...array, isInside: true }, binding);
         });
-      const environment = environmentOf(engine, programs, captures, helpers);
+      const environment = { ...shader, ...environmentOf(programs, captures) };
       const elements = emitModule(element.module, { ...environment, prefix: 'pr_' });
       return [...readers, elements, emitModule(consumer.module, { ...environment, prefix: 'er_' })].join('\n');
     },
@@ -120,15 +116,12 @@ function withRoom(bound: BoundStore): BoundStore {
   return { ...bound, store: { ...store, hasRoom: store.holdsExtent } };
 }
 
-function capturesOfBoth(
-  programs: readonly [LinkedProgram, LinkedProgram],
-  slots: readonly [ArraySlots, ArraySlots],
-): Captures {
-  const arrays = programs.flatMap((program, of) =>
-    program.arrays.map((array) => ({ of: of as 0 | 1, array, binding: slots[of as 0 | 1].get(array.name) })),
+function capturesOfBoth(programs: BoundScan['programs']): Captures {
+  const arrays = programs.flatMap(({ program, slots }, of) =>
+    program.arrays.map((array) => ({ of: of as 0 | 1, array, binding: slots.get(array.name) })),
   );
-  const uniforms = programs.flatMap(({ uniforms }, of) =>
-    [...uniforms.keys()].map((name) => ({ of: of as 0 | 1, name })),
+  const uniforms = programs.flatMap(({ program }, of) =>
+    [...program.uniforms.keys()].map((name) => ({ of: of as 0 | 1, name })),
   );
   return { arrays, uniforms };
 }
@@ -189,16 +182,12 @@ function readsByFours({ array, binding }: Captures['arrays'][number], bindings: 
 }
 
 function environmentOf(
-  { arithmetic }: Engine,
   programs: readonly [LinkedProgram, LinkedProgram],
   { arrays, uniforms }: Captures,
-  helpers: Set<Helper>,
-): Omit<WgslEnvironment, 'prefix'> {
+): Pick<WgslEnvironment, 'read' | 'length' | 'uniform'> {
   const captures = programs.map(capturesOf);
   const arrayOf = (slot: string): Captures['arrays'][number] => arrays[Number(slot)]!;
   return {
-    arithmetic,
-    helpers,
     read: (slot, index) => captures[arrayOf(slot).of]!.read(arrayOf(slot).array.name, index),
     length: (slot) => captures[arrayOf(slot).of]!.length(arrayOf(slot).array.name),
     uniform: (slot, type) => {

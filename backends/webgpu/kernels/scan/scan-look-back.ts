@@ -5,8 +5,8 @@ import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
 import type { Silence } from '../../tuning/silence.ts';
 import type { LookBackTuning } from '../../tuning/tuning.ts';
+import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { isLight } from '../../wgsl/module-size.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { linkCell } from '../shared/destination.ts';
 import { lines } from '../shared/lines.ts';
 import {
@@ -111,15 +111,14 @@ export function scanByLookBack(
   const cell =
     total === undefined ? undefined : linkCell(parameters, pool.resolve(total.buffer), total.word, types.length);
   const tiles = Math.max(1, Math.ceil(capacityOf(extent) / tile.elements));
-  const bound = bindScan(engine, source, sink, window);
+  const bound = bindScan(source, sink, window);
   const { bindings } = bound;
   const { rows, functions: ofRows, key } = rowsFor(engine, monoid, source, sink, keptRows(sink, form), bound, tile);
   const run = spine.begin(spineWords(tiles, types));
   const slot = bindings.bind(run.memory, 'spine');
   const out = cell === undefined ? undefined : bindings.bind(cell.memory, 'write', cell.cell!.first, cell.cell!.count);
-  const text = (): KernelText => {
-    const helpers = new Set<Helper>();
-    const functions = bound.code(helpers);
+  const text = (shader: Shader): KernelText => {
+    const functions = bound.code(shader);
     const writeTotal = (state: string): string =>
       cell === undefined ? '' : `write_total(${parameter(cell.cell!.word)}, ${state});`;
     const { tries, mute }: LookBackTuning & Silence = tuning.scan;
@@ -128,14 +127,13 @@ export function scanByLookBack(
     return {
       threads: tile.threads,
       subgroups: true,
-      helpers,
-      declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
+      declarations: `${emitMonoid(monoid, shader)}
 ${functions}
 ${emitEvaluation(source.program)}
 ${out === undefined ? '' : emitStateStore('write_total', out, parameter(cell!.strideWord), types)}
 ${emitSharedStates(types, statesOf(tile.threads))}
 ${emitLaneFunctions(types, widthOf(engine.subgroups!))}
-${ofRows(helpers)}
+${ofRows(shader)}
 ${lookBackDeclarations}
 ${laneSets(max).functions}
 ${emitSpine(lookBack)}
@@ -166,18 +164,17 @@ function rowsFor(
   kept: KeptRows,
   bound: BoundScan,
   { items, run, flags, runs, light }: LookBackTile,
-): { rows: ScanRows; functions(helpers: Set<Helper>): string; key: string } {
+): { rows: ScanRows; functions(shader: Shader): string; key: string } {
   const { types } = monoid;
   const subgroups = engine.subgroups!;
   if (flags) {
     return { rows: flagRows(items, subgroups.max, kept), functions: () => '', key: kept };
   }
-  const code =
-    run > 1 && light ? codeRuns(engine, monoid, source, sink, bound, { run, heads: runs !== undefined }) : undefined;
+  const code = run > 1 && light ? codeRuns(monoid, source, sink, bound, { run, heads: runs !== undefined }) : undefined;
   return {
     rows: runs ? numberedRows(items, run, types, kept, code) : stateRows(items, run, types, kept, code),
-    functions: (helpers) => `${runs ? emitNumbering(runs, widthOf(subgroups), engine.arithmetic, helpers) : ''}
-${code?.functions(helpers) ?? ''}`,
+    functions: (shader) => `${runs ? emitNumbering(runs, widthOf(subgroups), shader) : ''}
+${code?.functions(shader) ?? ''}`,
     key: `${runs && monoidKey(runs)} ${code?.key}`,
   };
 }

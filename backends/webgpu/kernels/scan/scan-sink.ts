@@ -13,13 +13,12 @@ import { entryOf, type Module, oneOf, type ScalarType } from '../../../../primit
 import { memoized } from '../../../../primitives/ir/memo.ts';
 import { type Bindings, createBindings } from '../../launches/bindings.ts';
 import type { Engine } from '../../launches/engine.ts';
-import { type ArraySlots, emitProgram, type LinkedProgram, linkProgram, programKey } from '../../launches/link.ts';
-import { resultType } from '../../wgsl/emit-wgsl.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { type BoundProgram, emitProgram, type LinkedProgram, linkProgram, programKey } from '../../launches/link.ts';
+import { resultType, type Shader } from '../../wgsl/emit-wgsl.ts';
 import type { KernelSource } from '../shared/source.ts';
 import { allocateColumns } from '../shared/stored-source.ts';
 import { type BoundStore, bindStoresAt, emitStores, linkStores, storesKey } from '../shared/stores.ts';
-import { bindPlacements, type IndexRange, type LinkedStore, placeArrays, windowsOf } from '../shared/windows.ts';
+import { bindProgram, type IndexRange, type LinkedStore, windowsOf } from '../shared/windows.ts';
 
 /**
  * The consumer of a scan's prefixes: the emit program, which receives the index and the exclusive and inclusive prefix,
@@ -46,15 +45,15 @@ export function linkSink(
 /** The program and sink (consumer of the prefixes) of a scan, with the bindings for one window (range of indices). */
 export interface BoundScan {
   readonly bindings: Bindings;
-  /** Binding numbers of the arrays of the program and of the emit program. */
-  readonly slots: readonly [program: ArraySlots, emit: ArraySlots];
+  /** The program and the emit program. */
+  readonly programs: readonly [program: BoundProgram, emit: BoundProgram];
   readonly stores: readonly BoundStore[];
   readonly key: string;
   /**
    * WGSL of the program's functions. If something is stored, the WGSL includes `emitted(i, exclusive, inclusive) ->
    * Emitted`, which runs the emit program, and `keep(i, emitted)`, which stores its results.
    */
-  code(helpers: Set<Helper>): string;
+  code(shader: Shader): string;
 }
 
 /**
@@ -115,9 +114,9 @@ function bindAll(
   { emit, stores }: Sink,
   window: IndexRange,
   bindings: Bindings,
-): { from: ArraySlots; beside: ArraySlots; bound: BoundStore[] } {
-  const from = bindPlacements(program, placeArrays(program, window), bindings, parameters);
-  const beside = bindPlacements(emit, placeArrays(emit, window), bindings, parameters);
+): { from: BoundProgram; beside: BoundProgram; bound: BoundStore[] } {
+  const from = bindProgram(program, window, bindings, parameters);
+  const beside = bindProgram(emit, window, bindings, parameters);
   return { from, beside, bound: bindStoresAt(stores, window, bindings, parameters) };
 }
 
@@ -125,18 +124,16 @@ function bindAll(
  * Binds a scan's program and sink (consumer of the prefixes) for a window, and writes the offsets of the bound arrays
  * and stores to the parameters.
  */
-export function bindScan(engine: Engine, source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
+export function bindScan(source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
   const bindings = createBindings();
   const { from, beside, bound } = bindAll(source, sink, window, bindings);
-  const { program } = source;
-  const { emit } = sink;
   return {
     bindings,
-    slots: [from, beside],
+    programs: [from, beside],
     stores: bound,
-    key: `${programKey(program, from)} ${programKey(emit, beside)} ${storesKey(bound)}`,
-    code: (helpers) => `${emitProgram(program, from, engine.arithmetic, helpers)}
-${bound.length === 0 ? '' : emitEmission(emitProgram(emit, beside, engine.arithmetic, helpers), emit, bound)}`,
+    key: `${programKey(from)} ${programKey(beside)} ${storesKey(bound)}`,
+    code: (shader) => `${emitProgram(from, shader)}
+${bound.length === 0 ? '' : emitEmission(emitProgram(beside, shader), sink.emit, bound)}`,
   };
 }
 

@@ -4,8 +4,8 @@ import { type Bindings, createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { parameter } from '../../launches/parameters.ts';
 import type { ParameterSlot } from '../../launches/recorder.ts';
+import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { isLight } from '../../wgsl/module-size.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { allocateTotals, reduceProgram, reduceTotals, type Tree } from '../reduce/reduce.ts';
 import {
   blockForm,
@@ -82,7 +82,7 @@ export function downsweep(engine: Engine, scan: TreeScan, sinks: readonly Placed
   const { tree, source, prefixes, cell } = scan;
   const rounds = sinks.flatMap(({ sink, windows }) => windows.map((window) => ({ sink, window })));
   for (const [round, { sink, window }] of rounds.entries()) {
-    const { bindings, stores, key, code } = bindScan(engine, source, sink, window);
+    const { bindings, stores, key, code } = bindScan(source, sink, window);
     launchScan(engine, tree, {
       level: 0,
       bindings,
@@ -94,7 +94,7 @@ export function downsweep(engine: Engine, scan: TreeScan, sinks: readonly Placed
       total: prefixes.length === 0 && round === 0 ? cell : undefined,
       light: isLight(source.program.module) && isLight(sink.emit.module),
       key,
-      code: (helpers) => `${code(helpers)}\n${emitConsume(stores)}\n${emitEvaluation(source.program)}`,
+      code: (shader) => `${code(shader)}\n${emitConsume(stores)}\n${emitEvaluation(source.program)}`,
     });
   }
 }
@@ -150,7 +150,7 @@ interface ScanLevel {
    * Returns WGSL of `evaluate(i) -> S`, which computes an element, and of `consume(i, exclusive, inclusive)`, which
    * stores its results.
    */
-  readonly code: (helpers: Set<Helper>) => string;
+  readonly code: (shader: Shader) => string;
 }
 
 function launchScan(engine: Engine, { monoid, parameters, length }: Tree, scan: ScanLevel): void {
@@ -160,15 +160,13 @@ function launchScan(engine: Engine, { monoid, parameters, length }: Tree, scan: 
   const prefixSlot = before === undefined ? undefined : bindings.bind(before.memory, 'read');
   const totalSlot =
     total === undefined ? undefined : bindings.bind(total.memory, 'write', total.cell!.first, total.cell!.count);
-  const code = (): KernelText => {
-    const helpers = new Set<Helper>();
-    const functions = scan.code(helpers);
+  const code = (shader: Shader): KernelText => {
+    const functions = scan.code(shader);
     const writeTotal = (state: string): string => `write_total(${parameter(total!.cell!.word)}, ${state});`;
     return {
       threads: blockThreads(form),
       subgroups: form.lanes !== undefined,
-      helpers,
-      declarations: `${emitMonoid(monoid, engine.arithmetic, helpers)}
+      declarations: `${emitMonoid(monoid, shader)}
 ${functions}
 ${prefixSlot === undefined ? '' : emitStateLoad('prefix_of', prefixSlot, parameter(before!.strideWord), types)}
 ${totalSlot === undefined ? '' : emitStateStore('write_total', totalSlot, parameter(total!.strideWord), types)}

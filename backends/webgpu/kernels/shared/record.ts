@@ -1,31 +1,16 @@
 import type { MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import { entryOf, moduleNumber, type ScalarType } from '../../../../primitives/ir/ir.ts';
-import type { Arithmetic } from '../../device/arithmetic.ts';
+import { noSlots } from '../../../analyses/straight-line.ts';
 import { fromWord, type LinkedProgram, toWord } from '../../launches/link.ts';
-import { emitModule } from '../../wgsl/emit-wgsl.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import { emitModule, resultOf, type Shader, type WgslEnvironment } from '../../wgsl/emit-wgsl.ts';
 import { emitLiteral } from '../../wgsl/wgsl-operations.ts';
 
 /**
  * WGSL of a monoid: the struct `S` of its states, with a field for every leaf (scalar component), and the functions
  * `combine(a, b)` and `identity()`.
  */
-export function emitMonoid(
-  { module, types, identity }: MonoidProgram,
-  arithmetic: Arithmetic,
-  helpers: Set<Helper>,
-): string {
-  const unknown = (): never => {
-    throw new RangeError('a monoid captures nothing');
-  };
-  const functions = emitModule(module, {
-    prefix: 'm_',
-    arithmetic,
-    helpers,
-    read: unknown,
-    length: unknown,
-    uniform: unknown,
-  });
+export function emitMonoid({ module, types, identity }: MonoidProgram, shader: Shader): string {
+  const functions = emitModule(module, { ...shader, prefix: 'm_', ...noCaptures });
   const fields = (of: string): string => types.map((_, leaf) => `${of}.a${leaf}`).join(', ');
   const literals = types.map((type, leaf) => emitLiteral({ kind: 'literal', type, value: identity[leaf]! }));
   return `struct S { ${types.map((type, leaf) => `a${leaf}: ${type}`).join(', ')} }
@@ -34,13 +19,20 @@ fn combine(a: S, b: S) -> S { let r = m_entry(${fields('a')}, ${fields('b')}); r
 fn identity() -> S { return S(${literals.join(', ')}); }`;
 }
 
+/** The captures of a monoid's functions, which are none. */
+export const noCaptures: Pick<WgslEnvironment, 'read' | 'length' | 'uniform'> = {
+  read: noSlots.array,
+  length: noSlots.array,
+  uniform: noSlots.uniform,
+};
+
 export function monoidKey({ module, identity }: MonoidProgram): string {
   return `${moduleNumber(module)}[${identity.map((value) => (Object.is(value, -0) ? '-0' : value)).join()}]`;
 }
 
 /** WGSL that builds a state from the results of a function call. */
 function stateOf(results: string, types: readonly ScalarType[]): string {
-  return `S(${types.length === 1 ? results : types.map((_, leaf) => `${results}.r${leaf}`).join(', ')})`;
+  return `S(${types.map((_, leaf) => resultOf(results, leaf, types.length)).join(', ')})`;
 }
 
 /** WGSL of `evaluate(i) -> S`, which calls the entry of a program. */

@@ -4,6 +4,7 @@ import { type Bindings, samePlace } from '../../launches/bindings.ts';
 import { toWord } from '../../launches/link.ts';
 import { type Parameters, parameter } from '../../launches/parameters.ts';
 import type { MemoryPool } from '../../memory/memory.ts';
+import { resultOf } from '../../wgsl/emit-wgsl.ts';
 import { type IndexRange, type LinkedStore, type Placement, placeInPart } from './windows.ts';
 
 export function linkStores(
@@ -72,7 +73,7 @@ export function storesKey(stores: readonly BoundStore[]): string {
  * r0, r1, …
  */
 export function emitStores(stores: readonly BoundStore[], results: readonly ScalarType[]): string {
-  return emitStoresOf(stores, results, (at) => (results.length > 1 ? `r.r${at}` : 'r'), 'i');
+  return emitStoresOf(stores, results, (at) => resultOf('r', at, results.length), 'i');
 }
 
 /**

@@ -6,7 +6,6 @@ import { boundArrays, emitProgram, type LinkedProgram, linkProgram, programKey }
 import { createParameters, type LengthWords, type Parameters } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 import { separate } from '../../memory/snapshot.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { packArrays } from './pack-arrays.ts';
 import { type BoundStore, bindGroup, groupStores, linkStores, type StoreGroup, storesKey } from './stores.ts';
 import {
@@ -123,20 +122,18 @@ function launchGroup(
 ): void {
   const { key, threads, items, text, words = [] } = kernel;
   const bindings = createBindings();
-  const slots = programs.map((program, i) => bindPlacements(program, placements[i]!, bindings, parameters));
+  const bound = programs.map((program, i) => bindPlacements(program, placements[i]!, bindings, parameters));
   const stores = bindGroup(group, bindings, parameters);
-  const programKeys = programs.map((program, i) => programKey(program, slots[i]!));
   launch(engine, {
-    key: `${key} ${threads}.${items} ${programKeys.join(' ')} ${storesKey(stores)}`,
+    key: `${key} ${threads}.${items} ${bound.map(programKey).join(' ')} ${storesKey(stores)}`,
     parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / (threads * items)),
     words: [window.from, window.to, ...words],
-    code: () => {
-      const helpers = new Set<Helper>();
-      const functions = programs.map((program, i) => emitProgram(program, slots[i]!, engine.arithmetic, helpers));
+    code: (shader) => {
+      const functions = bound.map((program) => emitProgram(program, shader));
       const { declarations, main } = text(length, stores);
-      return { threads, helpers, declarations: [...functions, declarations].join('\n'), main };
+      return { threads, declarations: [...functions, declarations].join('\n'), main };
     },
   });
 }

@@ -6,9 +6,9 @@ import { emitProgram, programKey } from '../../launches/link.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { SweepTuning } from '../../tuning/tuning.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { type KernelSource, linkSource } from '../shared/source.ts';
-import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { bindProgram } from '../shared/windows.ts';
 import { emitClear } from '../shared/workgroup.ts';
 import { emitSweep, type SweepText, sharedWords, TILE_WORDS } from './one-sweep-text.ts';
 import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
@@ -82,7 +82,7 @@ function fits(
   bindings: Bindings,
   others: number,
 ): boolean {
-  bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  bindProgram(program, windows[0]!, bindings, parameters);
   return bindings.size + others <= limits.storageBuffers;
 }
 
@@ -97,26 +97,23 @@ function countAllDigits(
 ): void {
   const { threads } = sweep;
   const [window] = windows;
-  const slots = bindPlacements(program, placeArrays(program, window!), bindings, parameters);
+  const rows = bindProgram(program, window!, bindings, parameters);
   const out = bindings.bind(counts, 'atomic');
   const chunk = Math.max(tileOf(sweep), Math.ceil(window!.to / sweep.groups / threads) * threads);
   const bins = DIGITS * digits.length;
   const bin = ({ shift, mask }: Digit, pass: number): string => `((key >> ${shift}u) & ${mask}u) + ${DIGITS * pass}u`;
   launch(engine, {
-    key: `all digits ${programKey(program, slots)} ${digits.map(({ shift, mask }) => `${shift}.${mask}`).join()} ${threads} ${out} ${length.raw}`,
+    key: `all digits ${programKey(rows)} ${digits.map(({ shift, mask }) => `${shift}.${mask}`).join()} ${threads} ${out} ${length.raw}`,
     parameters,
     bindings,
     groups: Math.ceil(window!.to / chunk),
     words: [chunk],
-    code: () => {
-      const helpers = new Set<Helper>();
-      return {
-        threads,
-        helpers,
-        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+    code: (shader) => ({
+      threads,
+      declarations: `${emitProgram(rows, shader)}
 ${emitRows(program)}
 var<workgroup> bins: array<atomic<u32>, ${bins}>;`,
-        main: `let n = ${lengthExpression(length)};
+      main: `let n = ${lengthExpression(length)};
 ${emitClear('bins', bins, threads)}
 let low = min(n, ${GROUP_NUMBER} * ${dispatchWord(0)});
 let high = low + min(n - low, ${dispatchWord(0)});
@@ -130,8 +127,7 @@ for (var b = t; b < ${bins}u; b += ${threads}u) {
   let counted = atomicLoad(&bins[b]);
   if (counted > 0u) { add_${out}(b, counted); }
 }`,
-      };
-    },
+    }),
   });
 }
 
@@ -152,20 +148,18 @@ function runPass(
     cell && { slot: bindings.bind(pool.resolve(cell.buffer), 'write'), offset: parameter(parameters.word(cell.word)) };
   const targets = { keys: bind(keys), payload: bind(payload) };
   if (windows.length > 1 || !fits(engine, source, bindings, 2)) return false;
-  const slots = bindPlacements(program, placeArrays(program, windows[0]!), bindings, parameters);
+  const rows = bindProgram(program, windows[0]!, bindings, parameters);
   const countsSlot = bindings.bind(counts, 'read');
   const firstCount = parameter(parameters.word(pass * DIGITS));
   const run = spine.begin(tiles * TILE_WORDS);
   const spineSlot = bindings.bind(run.memory, 'spine');
-  const text = (): KernelText => {
-    const helpers = new Set<Helper>();
+  const text = (shader: Shader): KernelText => {
     const { min, max } = engine.subgroups!;
     const parts = emitSweep({ ...targets, sweep, min, max, counts: countsSlot, firstCount, spine: spineSlot });
     return {
       threads: sweep.threads,
       subgroups: true,
-      helpers,
-      declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+      declarations: `${emitProgram(rows, shader)}
 ${emitRows(program)}
 ${emitDigit()}
 fn count_of_rows() -> u32 { return ${lengthExpression(length)}; }
@@ -175,7 +169,7 @@ ${parts.declarations}`,
   };
   const places = [targets.keys, targets.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
   launch(engine, {
-    key: `sweep ${programKey(program, slots)} ${JSON.stringify(sweep)} ${places} ${countsSlot} ${firstCount} ${spineSlot} ${length.raw}`,
+    key: `sweep ${programKey(rows)} ${JSON.stringify(sweep)} ${places} ${countsSlot} ${firstCount} ${spineSlot} ${length.raw}`,
     parameters,
     bindings,
     code: text,

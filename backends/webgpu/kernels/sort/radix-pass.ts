@@ -13,13 +13,12 @@ import { emitProgram, programKey } from '../../launches/link.ts';
 import { dispatchWord, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { Tuning } from '../../tuning/tuning.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { scan } from '../scan/scan.ts';
 import { columnsModule } from '../shared/columns-program.ts';
 import type { KernelSource } from '../shared/source.ts';
 import { prepareSource } from '../shared/stored-source.ts';
 import { bindGroup, emitStores, groupStores, linkStores, storesKey } from '../shared/stores.ts';
-import { bindPlacements, countBindings, type IndexRange, placeArrays } from '../shared/windows.ts';
+import { bindProgram, countBindings, type IndexRange, placeArrays } from '../shared/windows.ts';
 import { emitClear } from '../shared/workgroup.ts';
 import { type Columns, DIGITS, type Digit, emitDigit, emitRows } from './radix-rows.ts';
 
@@ -99,27 +98,23 @@ function countDigits(engine: Engine, pass: Pass, window: IndexRange, counts: Mem
   const { form, source, tile, tilesWord } = pass;
   const { program, parameters, length } = source;
   const bindings = createBindings();
-  const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const rows = bindProgram(program, window, bindings, parameters);
   const out = bindings.bind(counts, 'write');
   launch(engine, {
-    key: `digits ${form} ${programKey(program, slots)} ${tile} ${tilesWord} ${out} ${length.raw}`,
+    key: `digits ${form} ${programKey(rows)} ${tile} ${tilesWord} ${out} ${length.raw}`,
     parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / tile / tilesPerGroup(pass)),
     words: [window.from / tile, pass.shift, pass.mask, Math.ceil(window.to / tile)],
-    code: () => {
-      const helpers = new Set<Helper>();
-      return {
-        threads: form === 'workgroup' ? THREADS : LONE_THREADS,
-        helpers,
-        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+    code: (shader) => ({
+      threads: form === 'workgroup' ? THREADS : LONE_THREADS,
+      declarations: `${emitProgram(rows, shader)}
 ${emitRows(program)}
 ${emitDigit()}
 ${form === 'workgroup' ? `var<workgroup> bins: array<atomic<u32>, ${DIGITS}>;` : ownWords('bins')}`,
-        main: `${emitTile(pass)}
+      main: `${emitTile(pass)}
 ${form === 'workgroup' ? countByWorkgroup(tile, out) : countByThread(out)}`,
-      };
-    },
+    }),
   });
 }
 
@@ -201,30 +196,26 @@ function scatter(
   const { form, source, tile, tilesWord } = pass;
   const { program, parameters, length } = source;
   const bindings = createBindings();
-  const slots = bindPlacements(program, placeArrays(program, window), bindings, parameters);
+  const rows = bindProgram(program, window, bindings, parameters);
   const first = bindings.bind(places, 'read');
   const stores = bindGroup(group, bindings, parameters);
   launch(engine, {
-    key: `scatter ${form} ${programKey(program, slots)} ${storesKey(stores)} ${tile} ${tilesWord} ${first} ${length.raw}`,
+    key: `scatter ${form} ${programKey(rows)} ${storesKey(stores)} ${tile} ${tilesWord} ${first} ${length.raw}`,
     parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / tile / tilesPerGroup(pass)),
     words: [window.from / tile, pass.shift, pass.mask, Math.ceil(window.to / tile)],
-    code: () => {
-      const helpers = new Set<Helper>();
-      return {
-        threads: form === 'workgroup' ? THREADS : LONE_THREADS,
-        helpers,
-        declarations: `${emitProgram(program, slots, engine.arithmetic, helpers)}
+    code: (shader) => ({
+      threads: form === 'workgroup' ? THREADS : LONE_THREADS,
+      declarations: `${emitProgram(rows, shader)}
 ${emitRows(program)}
 ${emitDigit()}
 fn place_row(i: u32, r: Row) { ${emitStores(stores, RESULTS)} }
 ${form === 'workgroup' ? ranking : ownWords('next')}`,
-        main: `${emitTile(pass)}
+      main: `${emitTile(pass)}
 if (first == end) { return; }
 ${form === 'workgroup' ? scatterByWorkgroup(tile, first) : scatterByThread(first)}`,
-      };
-    },
+    }),
   });
 }
 

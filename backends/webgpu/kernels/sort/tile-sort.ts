@@ -4,11 +4,10 @@ import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, launch } from '../../launches/engine.ts';
 import { emitProgram, programKey } from '../../launches/link.ts';
 import { dispatchWord, lengthExpression, parameter } from '../../launches/parameters.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
 import { lines } from '../shared/lines.ts';
 import { linkSource } from '../shared/source.ts';
 import { laneSets } from '../shared/subgroups.ts';
-import { bindPlacements, placeArrays } from '../shared/windows.ts';
+import { bindProgram } from '../shared/windows.ts';
 import { emitClear } from '../shared/workgroup.ts';
 import { type Columns, DIGIT_BITS, DIGITS, emitRows } from './radix-rows.ts';
 import { emitAlike, emitCountsByDigit, emitPlacesByDigit, emitRanks, shareOf } from './ranks.ts';
@@ -58,28 +57,24 @@ export function sortTile(
   const bind = (cell: Cell | undefined): Target | undefined =>
     cell && { slot: bindings.bind(pool.resolve(cell.buffer), 'write'), offset: parameter(parameters.word(cell.word)) };
   const stored = { keys: bind(targets.keys), payload: bind(targets.payload) };
-  const slots = bindPlacements(source.program, placeArrays(source.program, windows[0]!), bindings, parameters);
+  const rows = bindProgram(source.program, windows[0]!, bindings, parameters);
   if (windows.length > 1 || bindings.size > limits.storageBuffers) return false;
   const tile: TileSort = { threads, items, min, max, ...stored };
   const places = [stored.keys, stored.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
   launch(engine, {
-    key: `tile sort ${programKey(source.program, slots)} ${threads}.${items} ${places} ${length.raw}`,
+    key: `tile sort ${programKey(rows)} ${threads}.${items} ${places} ${length.raw}`,
     parameters,
     bindings,
     groups: 1,
     words: [beginBit, endBit],
-    code: () => {
-      const helpers = new Set<Helper>();
-      return {
-        threads,
-        subgroups: true,
-        helpers,
-        declarations: `${emitProgram(source.program, slots, engine.arithmetic, helpers)}
+    code: (shader) => ({
+      threads,
+      subgroups: true,
+      declarations: `${emitProgram(rows, shader)}
 ${emitRows(source.program)}
 ${emitDeclarations(tile)}`,
-        main: emitMain(tile, lengthExpression(length), entryOf(source.program.module).results.length > 1),
-      };
-    },
+      main: emitMain(tile, lengthExpression(length), entryOf(source.program.module).results.length > 1),
+    }),
   });
   return true;
 }

@@ -3,7 +3,7 @@ import { createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { bindArrays, emitProgram, linkProgram, programKey } from '../../launches/link.ts';
 import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { lines } from '../shared/lines.ts';
 import { DOWN, emitCells, emitDecoder, type Shape, shapeOf, takesShape } from './tile-decoder.ts';
 
@@ -23,28 +23,23 @@ export function takesDecoding(engine: Engine, command: DecodeTilesCommand): bool
  */
 export function decodeTiles(engine: Engine, command: DecodeTilesCommand): void {
   const { extent, tile, words, bits, into } = command;
-  const { pool, arithmetic } = engine;
+  const { pool } = engine;
   const shape = shapeOf(engine, command);
   const { threads, inLanes } = shape;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
   const word = (value: number): string => parameter(parameters.word(value));
   const [offset, count, to] = [word(words.offset), word(capacityOf(words.length)), word(into.word)];
-  const program = linkProgram('t_', tile, parameters, pool, extent);
   const bindings = createBindings();
-  const slots = bindArrays(program, bindings);
+  const places = bindArrays(linkProgram('t_', tile, parameters, pool, extent), bindings);
   const read = bindings.bind(pool.resolve(words.buffer), 'read');
   const write = bindings.bind(pool.resolve(into.buffer), 'write');
   const encoded = { read, offset: offset!, count: count!, tiles: lengthExpression(length) };
-  const code = (): KernelText => {
-    const helpers = new Set<Helper>();
-    const functions = emitProgram(program, slots, arithmetic, helpers);
-    return {
-      threads,
-      subgroups: inLanes,
-      helpers,
-      declarations: `${functions}\n${emitDecoder(shape, encoded)}`,
-      main: `let g = ${GROUP_NUMBER};
+  const code = (shader: Shader): KernelText => ({
+    threads,
+    subgroups: inLanes,
+    declarations: `${emitProgram(places, shader)}\n${emitDecoder(shape, encoded)}`,
+    main: `let g = ${GROUP_NUMBER};
 let place = t_entry(g);
 ${emitCells(shape, encoded)}
 if (fits) {
@@ -52,11 +47,10 @@ ${lines(DOWN, (r) => emitStore(write, bits, to, shape, r))}
 } else if (is_tile) {
 ${lines(DOWN, (r) => emitZeros(write, bits, to, shape, r))}
 }`,
-    };
-  };
+  });
   const key = [shape.columns, shape.rows, bits, inLanes, read, write, length.raw];
   launch(engine, {
-    key: `decodeTiles ${programKey(program, slots)} ${key.join(' ')}`,
+    key: `decodeTiles ${programKey(places)} ${key.join(' ')}`,
     parameters,
     bindings,
     code,

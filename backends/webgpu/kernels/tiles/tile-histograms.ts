@@ -4,7 +4,7 @@ import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { bindArrays, emitProgram, linkProgram, programKey } from '../../launches/link.ts';
 import { createParameters, GROUP_NUMBER, lengthExpression, parameter } from '../../launches/parameters.ts';
 import { rangesOf } from '../../memory/ranges.ts';
-import type { Helper } from '../../wgsl/wgsl-helpers.ts';
+import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { lines } from '../shared/lines.ts';
 import { DOWN, emitCells, emitDecoder, shapeOf, takesShape } from './tile-decoder.ts';
 
@@ -31,7 +31,7 @@ export function takesTileHistograms(engine: Engine, command: TileHistogramsComma
  */
 export function tileHistograms(engine: Engine, command: TileHistogramsCommand): void {
   const { extent, tile, part, bin, words, masks, hidden, bits, bins, histograms, into } = command;
-  const { pool, arithmetic, recorder } = engine;
+  const { pool, recorder } = engine;
   const target = pool.resolve(into.buffer);
   for (const { part, word, words } of rangesOf(target, into.word, bins * histograms)) {
     recorder.clear(part, word * 4, words * 4);
@@ -45,7 +45,7 @@ export function tileHistograms(engine: Engine, command: TileHistogramsCommand): 
     linkProgram('t_', tile, parameters, pool, extent),
     linkProgram('p_', part, parameters, pool, command.parts),
     linkProgram('b_', bin, parameters, pool, 1),
-  ].map((link) => ({ link, slots: bindArrays(link, bindings) }));
+  ].map((program) => bindArrays(program, bindings));
   const bound = ({ buffer, offset, length }: typeof words): Words => ({
     read: bindings.bind(pool.resolve(buffer), 'read'),
     offset: word(offset),
@@ -58,14 +58,10 @@ export function tileHistograms(engine: Engine, command: TileHistogramsCommand): 
   const [to, binCount, histogramCount] = [word(into.word), word(bins), word(histograms)];
   const counters = Math.min(COUNTERS, 2 ** bits);
   const kept = bits === 32 ? '0xffffffffu' : `${2 ** bits - 1}u`;
-  const code = (): KernelText => {
-    const helpers = new Set<Helper>();
-    const functions = linked.map(({ link, slots }) => emitProgram(link, slots, arithmetic, helpers));
-    return {
-      threads: shape.threads,
-      subgroups: shape.inLanes,
-      helpers,
-      declarations: `${functions.join('\n')}
+  const code = (shader: Shader): KernelText => ({
+    threads: shape.threads,
+    subgroups: shape.inLanes,
+    declarations: `${linked.map((program) => emitProgram(program, shader)).join('\n')}
 ${emitDecoder(shape, encoded)}
 var<workgroup> near: array<atomic<u32>, ${counters}>;
 var<workgroup> covered: atomic<u32>;
@@ -81,7 +77,7 @@ fn count(cell: u32, base: u32, histogram: u32) {
   let at = (cell - base) & ${kept};
   if (at < ${counters}u) { atomicAdd(&near[at], 1u); } else { add(b_entry(0u, cell & ${kept}), histogram, 1u); }
 }`,
-      main: `let g = ${GROUP_NUMBER};
+    main: `let g = ${GROUP_NUMBER};
 let place = t_entry(g);
 if (t == 0u) { parts = select(vec2<u32>(), vec2<u32>(place.r2, place.r3), g < ${encoded.tiles}); }
 let own_parts = workgroupUniformLoad(&parts);
@@ -119,9 +115,7 @@ ${lines(DOWN, (r) =>
   ${covered === undefined ? '' : `if (t == 0u) { let found = atomicExchange(&covered, 0u); if (found > 0u) { add(${covered.bin}, part.r0, found); } }`}
   workgroupBarrier();
 }`,
-    };
-  };
-  const programKeys = linked.map(({ link, slots }) => programKey(link, slots)).join(' ');
+  });
   const key = [
     shape.columns,
     shape.rows,
@@ -134,7 +128,7 @@ ${lines(DOWN, (r) =>
     length.raw,
   ];
   launch(engine, {
-    key: `tileHistograms ${programKeys} ${key.join(' ')}`,
+    key: `tileHistograms ${linked.map(programKey).join(' ')} ${key.join(' ')}`,
     parameters,
     bindings,
     code,
