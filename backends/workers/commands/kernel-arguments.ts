@@ -14,7 +14,7 @@ import { accessPatterns } from '../../../primitives/ir/access-patterns.ts';
 import { wordOfValue } from '../../../primitives/ir/evaluate.ts';
 import { entryOf, type Module, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
 import { type ArrayAccess, type Environment, scalarLocal, widthOf } from '../wasm/emit-wasm.ts';
-import type { Code } from '../wasm/wasm-code.ts';
+import { Code } from '../wasm/wasm-code.ts';
 import { I32, type ValueType } from '../wasm/wasm-encoder.ts';
 import { type Int32, load, loadF32, parameter, type Scalar } from '../wasm/wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal } from '../wasm/wasm-locals.ts';
@@ -41,6 +41,11 @@ export interface KernelShape {
   readonly stores: readonly Store[];
   /** Number of kernel-specific words. */
   readonly words: number;
+  readonly layout: Layout;
+}
+
+export function shapeOf(programs: readonly Program[], words: number, stores: readonly Store[] = []): KernelShape {
+  return { programs, stores, words, layout: layoutOf(programs) };
 }
 
 /**
@@ -65,7 +70,7 @@ export interface Layout {
   readonly uniformSlots: readonly ReadonlyMap<string, number>[];
 }
 
-export function layoutOf(programs: readonly Program[]): Layout {
+function layoutOf(programs: readonly Program[]): Layout {
   const arrays: { binding: ArrayBinding }[] = [];
   const uniforms: { type: ScalarType; value: number | boolean; program: number }[] = [];
   const arraySlots: Map<string, number>[] = [];
@@ -122,7 +127,7 @@ function sameLength(a: Length, b: Length): boolean {
 }
 
 /** The cache key of compiled code. Launches with equal keys can share the code. */
-export function shapeKey({ programs, stores }: KernelShape, { arrays, arraySlots, uniformSlots }: Layout): string {
+export function shapeKey({ programs, stores, layout: { arrays, arraySlots, uniformSlots } }: KernelShape): string {
   let key = '';
   for (const [i, { module }] of programs.entries()) {
     key += `${moduleNumber(module)}:`;
@@ -148,8 +153,7 @@ export function lengthWords(length: Length, addresses: Addresses): readonly [num
 
 /** The argument words of a launch, in the order that {@link KernelShape} describes. */
 export function argumentWords(
-  shape: KernelShape,
-  layout: Layout,
+  { layout, stores }: KernelShape,
   addresses: Addresses,
   extent: readonly [number, number, number],
   chunkSize: number,
@@ -161,7 +165,7 @@ export function argumentWords(
     all.push(addresses.ofArray(binding, 2 ** widthOf(binding.storage)), count, minus, limit);
   }
   for (const { type, value } of layout.uniforms) all.push(wordOfUniform(type, value, addresses));
-  for (const { buffer, offset, capacity } of shape.stores) {
+  for (const { buffer, offset, capacity } of stores) {
     all.push(addresses.of({ buffer, word: offset }, capacity), capacity);
   }
   return all;
@@ -175,13 +179,8 @@ function wordOfUniform(type: ScalarType, value: number | boolean | SymbolicUnifo
  * Returns the ranges of memory that a launch reads and writes: arrays, stores, the counts to which lengths refer, and
  * the words in `written`.
  */
-export function usesOf(
-  shape: KernelShape,
-  layout: Layout,
-  addresses: Addresses,
-  extent: Length,
-  written: readonly Cell[],
-): Use[] {
+export function usesOf(shape: KernelShape, addresses: Addresses, extent: Length, written: readonly Cell[]): Use[] {
+  const { layout } = shape;
   const inPlace = shape.programs.map(
     ({ module }) => new Map([...accessPatterns(module)].map(([name, { kind }]) => [name, kind === 'index'])),
   );
@@ -229,6 +228,7 @@ export interface StoreTarget {
 
 /** The locals that hold a kernel's arguments. */
 export interface KernelInputs {
+  readonly shape: KernelShape;
   readonly extent: Int32Local;
   readonly environments: readonly Environment[];
   readonly arrays: readonly ArrayAccess[];
@@ -240,12 +240,8 @@ export interface KernelInputs {
  * Emits code that loads the arguments into locals. `results` lists the types of the results, to which the stores refer
  * by position.
  */
-export function emitInputs(
-  code: Code,
-  { programs, stores, words }: KernelShape,
-  layout: Layout,
-  results: readonly ScalarType[],
-): KernelInputs {
+export function emitInputs(code: Code, shape: KernelShape, results: readonly ScalarType[] = []): KernelInputs {
+  const { programs, stores, words, layout } = shape;
   let word = HEADER_WORDS + words;
   const next = (count: number): number => {
     word += count;
@@ -270,7 +266,16 @@ export function emitInputs(
       uniforms: named(layout.uniformSlots[i]!, uniforms),
     };
   });
-  return { extent: emitLength(code, 0), environments, arrays, uniforms, stores: targets };
+  return { shape, extent: emitLength(code, 0), environments, arrays, uniforms, stores: targets };
+}
+
+/** Begins the code of a kernel function. */
+export function beginKernel(
+  shape: KernelShape,
+  results?: readonly ScalarType[],
+): { readonly code: Code; readonly inputs: KernelInputs } {
+  const code = new Code(kernelParameters);
+  return { code, inputs: emitInputs(code, shape, results) };
 }
 
 /** The result types of a program. Stores refer to results by position. */

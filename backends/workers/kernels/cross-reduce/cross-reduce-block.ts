@@ -1,17 +1,15 @@
 import type { CrossReduceCommand } from '../../../../primitives/contract/backend.ts';
 import {
   ARGUMENTS,
+  beginKernel,
   CHUNK,
-  emitInputs,
   emitOwnMemory,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
 } from '../../commands/kernel-arguments.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, load } from '../../wasm/wasm-expressions.ts';
 import { call, forRounds, lower, store } from '../../wasm/wasm-statements.ts';
@@ -69,9 +67,8 @@ function tileBytes({ left, dimensions }: CrossReduceCommand): number {
  * rows) of the chunk. A separate function pairs one tile with one run, so that V8 can switch to optimized code between
  * two calls.
  */
-export function emitBlock(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, []);
+export function emitBlock(shape: KernelShape, command: CrossReduceCommand): FunctionBody {
+  const { code, inputs } = beginKernel(shape);
   const memory = emitOwnMemory(code, crossWords);
   const [rows, blocks] = [emitOwnWord(code, crossWords.rows), emitOwnWord(code, crossWords.blocks)];
   const [first, count] = [code.local(I32), code.local(I32)];

@@ -1,16 +1,10 @@
 import type { CrossReduceCommand } from '../../../../primitives/contract/backend.ts';
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
-import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
-import {
-  emitInputs,
-  emitOwnWord,
-  type KernelInputs,
-  type KernelShape,
-  type Layout,
-} from '../../commands/kernel-arguments.ts';
+import { Graph, type Node } from '../../../analyses/straight-line.ts';
+import { emitInputs, emitOwnWord, type KernelInputs, type KernelShape } from '../../commands/kernel-arguments.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { straightFunctor } from '../../wasm/program-graph.ts';
 import { extracted, lanesOf, splatOf, wordsOf } from '../../wasm/vector-operations.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32, V128 } from '../../wasm/wasm-encoder.ts';
@@ -74,11 +68,11 @@ interface Line {
  * Emits the function that pairs a tile of left rows with a run (range) of right rows. For each left row, the function
  * folds the values of all pairs into one result.
  */
-export function emitRun(shape: KernelShape, layout: Layout, command: CrossReduceCommand): FunctionBody {
+export function emitRun(shape: KernelShape, command: CrossReduceCommand): FunctionBody {
   const code = new Code([I32, I32, I32, I32, I32, I32, I32, I32]);
-  const inputs = emitInputs(code, shape, layout, []);
+  const inputs = emitInputs(code, shape);
   const { monoid, left, right, results } = command;
-  const [step, value] = [2, 3].map((program) => lineOf(code, shape, layout, inputs, program)) as [Line, Line];
+  const [step, value] = [2, 3].map((program) => lineOf(code, inputs, program)) as [Line, Line];
   const combine = vectorCombine(code, monoid)!;
   const folded = Array.from({ length: VECTORS }, () => vectorLocals(code, monoid));
   for (const state of folded) emitVectorIdentity(monoid, state);
@@ -111,14 +105,11 @@ interface CrossRun {
  */
 type Sums = readonly (readonly (readonly VectorLocal[])[])[];
 
-function lineOf(code: Code, { programs }: KernelShape, layout: Layout, inputs: KernelInputs, program: number): Line {
-  const graph = new Graph();
-  const { module } = programs[program]!;
-  const parameters = entryOf(module).parameters.map(({ type }, k) => graph.parameter(type, `${k}`));
-  const results = straightLine(graph, module, slotsOf(layout, program), parameters)!;
+function lineOf(code: Code, inputs: KernelInputs, program: number): Line {
+  const functor = straightFunctor(new Graph(), inputs.shape, program)!;
   const lanes = new VectorCode(code, { ...inputs, index: undefined });
-  lanes.prepare(results);
-  return { parameters, results, lanes };
+  lanes.prepare(functor.results);
+  return { ...functor, lanes };
 }
 
 /** Pairs a tile with `count` right rows from row j on, and folds the values of these pairs. */

@@ -2,10 +2,10 @@ import { type CrossReduceCommand, capacityOf } from '../../../../primitives/cont
 import { runsOf } from '../../../../primitives/derived/cross-reduce-by-rows.ts';
 import { entryOf } from '../../../../primitives/ir/ir.ts';
 import { combineGraph } from '../../../analyses/monoid-shapes.ts';
-import { Graph, straightLine } from '../../../analyses/straight-line.ts';
-import { argumentWords, type KernelShape, layoutOf, lengthWords, shapeKey } from '../../commands/kernel-arguments.ts';
+import { Graph } from '../../../analyses/straight-line.ts';
+import { argumentWords, type KernelShape, lengthWords, shapeKey, shapeOf } from '../../commands/kernel-arguments.ts';
 import { fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { straightFunctor } from '../../wasm/program-graph.ts';
 import { monoidKey } from '../shared/monoid-code.ts';
 import { crossWords, emitBlock, ROWS } from './cross-reduce-block.ts';
 import { emitRun } from './cross-reduce-run.ts';
@@ -27,14 +27,8 @@ const [STEP, VALUE] = [2, 3];
 export function isVectorised(command: CrossReduceCommand): boolean {
   if (typeof command.extent !== 'number') return false;
   if (scratchBytes(command) > MAX_SCRATCH || combineGraph(command.monoid).results === undefined) return false;
-  const programs = programsOf(command);
-  const layout = layoutOf(programs);
-  return [STEP, VALUE].every((program) => {
-    const graph = new Graph();
-    const { module } = programs[program]!;
-    const parameters = entryOf(module).parameters.map(({ type }, k) => graph.parameter(type, `${k}`));
-    return straightLine(graph, module, slotsOf(layout, program), parameters) !== undefined;
-  });
+  const shape = shapeOf(programsOf(command), 0);
+  return [STEP, VALUE].every((program) => straightFunctor(new Graph(), shape, program) !== undefined);
 }
 
 /** Maximum number of bytes of private memory per thread. Larger packed rows would not fit in any cache. */
@@ -56,18 +50,14 @@ const STEPS_OF_CHUNK = 2 ** 26;
  */
 export function launchCrossReduce(launcher: Launcher, command: CrossReduceCommand): Launch {
   const { others, left, right, results, run, dimensions, monoid } = command;
-  const shape: KernelShape = {
-    programs: programsOf(command),
-    stores: [],
-    words: crossWords.vectors + left.length + right.length + results.length,
-  };
-  const layout = layoutOf(shape.programs);
+  const ownWords = crossWords.vectors + left.length + right.length + results.length;
+  const shape = shapeOf(programsOf(command), ownWords);
   const types = [left, right].map((leaves) => leaves.map(({ type }) => type).join());
   const start = command.start.map((value) => (Object.is(value, -0) ? '-0' : `${value}`));
-  const key = [dimensions, ...types, start.join(), monoidKey(monoid), shapeKey(shape, layout)];
+  const key = [dimensions, ...types, start.join(), monoidKey(monoid), shapeKey(shape)];
   const kernel = launcher.compile(`crossReduce ${key.join('/')}`, () => [
-    emitBlock(shape, layout, command),
-    emitRun(shape, layout, command),
+    emitBlock(shape, command),
+    emitRun(shape, command),
   ]);
   const { addresses, workers } = launcher;
   const [rows, runs] = [command.extent as number, runsOf(command)];
@@ -92,7 +82,7 @@ export function launchCrossReduce(launcher: Launcher, command: CrossReduceComman
   const into = results.map(({ buffer, offset, capacity }) => addresses.of({ buffer, word: offset }, capacity));
   words.push(...vectors, ...into);
   return {
-    words: argumentWords(shape, layout, addresses, lengthWords(others, addresses), 1, words),
+    words: argumentWords(shape, addresses, lengthWords(others, addresses), 1, words),
     phases: [fixedPhase(kernel.functions[0]!, chunks)],
   };
 }

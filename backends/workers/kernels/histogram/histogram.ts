@@ -1,22 +1,20 @@
 import type { HistogramCommand } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
+  beginKernel,
   emitChunk,
-  emitInputs,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   lengthWords,
   resultsOf,
   shapeKey,
+  shapeOf,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, fixedPhase, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, emitParts } from '../../wasm/index-loop.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import type { Int32 } from '../../wasm/wasm-expressions.ts';
 import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
@@ -54,16 +52,15 @@ export function launchHistogram(launcher: Launcher, command: HistogramCommand): 
 
 /** Launches a histogram of each segment. One worker counts a whole segment, directly into the result. */
 function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1, into }: HistogramCommand): Launch {
-  const shape: KernelShape = { programs: [program], stores: [], words: WORDS };
-  const layout = layoutOf(shape.programs);
-  const kernel = launcher.compile(`segments ${shapeKey(shape, layout)}`, () => [emitSegments(shape, layout)]);
+  const shape = shapeOf([program], WORDS);
+  const kernel = launcher.compile(`segments ${shapeKey(shape)}`, () => [emitSegments(shape)]);
   const length = lengthWords(extent, launcher.addresses);
   const runs = Math.ceil(length[2] / segment);
   const chunkSize = Math.max(1, Math.floor(chunkSizeOf(length[2], launcher.workers) / segment));
   const target = launcher.addresses.of(into, bins * runs);
   const own = [target, bins, runs, segment, 1, target, 0, 1, 0, 0, 0];
   return {
-    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    words: argumentWords(shape, launcher.addresses, length, chunkSize, own),
     phases: [{ run: kernel.functions[0]!, length: [0, 0, runs], chunkSize, minimum: 0 }],
   };
 }
@@ -78,8 +75,7 @@ function launchSegments(launcher: Launcher, { extent, program, bins, segment = 1
 function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const { extent, program, bins, histograms, inner, into } = command;
   const programs = inner === undefined ? [program] : [program, inner.row];
-  const shape: KernelShape = { programs, stores: [], words: WORDS };
-  const layout = layoutOf(programs);
+  const shape = shapeOf(programs, WORDS);
   const length = lengthWords(extent, launcher.addresses);
   const ranks = inner?.ranks ?? 1;
   const runs = histograms ?? 1;
@@ -95,9 +91,9 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   const turns = inTurn && worthTables(words * TURNS, tables, length[2]) ? TURNS : 1;
   const tableCount = tables * turns;
   const many = histograms !== undefined;
-  const counting: Counting = { shape, layout, shared, turning, turns, many, ranks: inner?.ranks };
+  const counting: Counting = { shape, shared, turning, turns, many, ranks: inner?.ranks };
   const kind = `${many} ${inner && ranks <= 32} ${shared} ${turning} ${turns}`;
-  const kernel = launcher.compile(`histogram ${kind} ${shapeKey(shape, layout)}`, () => [
+  const kernel = launcher.compile(`histogram ${kind} ${shapeKey(shape)}`, () => [
     emitClear(),
     emitClearRows(),
     emitCounting(counting),
@@ -115,13 +111,12 @@ function launchTables(launcher: Launcher, command: HistogramCommand): Launch {
   if (rowBytes > 0) phases.push(fixedPhase(clearRows, launcher.workers));
   phases.push({ run: count, length, chunkSize: rows, minimum: 0 });
   if (tableCount > 1) phases.push(overTables(merge, words));
-  return { words: argumentWords(shape, layout, launcher.addresses, length, rows, own), phases };
+  return { words: argumentWords(shape, launcher.addresses, length, rows, own), phases };
 }
 
 /** The properties of the command that the code of the counting kernel depends on. */
 interface Counting {
   readonly shape: KernelShape;
-  readonly layout: Layout;
   readonly shared: boolean;
   /** Whether workers count rows in turn tables (private tables used in turn); see {@link takesTurns}. */
   readonly turning: boolean;
@@ -137,16 +132,15 @@ interface Counting {
 }
 
 function emitCounting(counting: Counting): FunctionBody {
-  const { shape, layout, shared, turns, many, ranks } = counting;
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, []);
+  const { shared, turns, many, ranks } = counting;
+  const { code, inputs } = beginKernel(counting.shape);
   const address = emitTableOf(code, TABLES, STRIDE);
   const bins = emitOwnWord(code, BINS);
   const turn = turns > 1 ? emitOwnWord(code, TURN) : undefined;
   const table: TallyTable = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared, turn };
   const { from, to } = emitChunk(code, inputs.extent);
   if (ranks !== undefined) emitRowTallies(code, counting, inputs, table, from, to);
-  else emitTallies(code, shape, layout, inputs, table, from, to);
+  else emitTallies(code, inputs, table, from, to);
   return code.finish();
 }
 
@@ -156,7 +150,7 @@ function emitCounting(counting: Counting): FunctionBody {
  */
 function emitRowTallies(
   code: Code,
-  { shape, layout, turning, ranks: capacity }: Counting,
+  { shape, turning, ranks: capacity }: Counting,
   inputs: KernelInputs,
   table: TallyTable,
   from: Int32Local,
@@ -165,7 +159,7 @@ function emitRowTallies(
   const ranks = emitOwnWord(code, RANKS);
   const first = code.local(I32);
   first.set(0);
-  const countSlowly = (row: NotedRow): void => emitRanks(code, shape, layout, inputs, table, { ...row, first, ranks });
+  const countSlowly = (row: NotedRow): void => emitRanks(code, inputs, table, { ...row, first, ranks });
   const forActive = (start: Int32, end: Int32, body: (row: NotedRow) => void): void => {
     const index = code.local(I32);
     emitIndexLoop(code, {
@@ -180,7 +174,7 @@ function emitRowTallies(
     });
     code.release(index);
   };
-  const plan = table.runs === undefined ? undefined : planRow(shape, layout, capacity!);
+  const plan = table.runs === undefined ? undefined : planRow(shape, capacity!);
   if (plan === undefined) {
     forActive(from, to, countSlowly);
     return;
@@ -199,9 +193,8 @@ function emitRowTallies(
   counter.end();
 }
 
-function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, []);
+function emitSegments(shape: KernelShape): FunctionBody {
+  const { code, inputs } = beginKernel(shape);
   const into = emitOwnWord(code, INTO);
   const bins = emitOwnWord(code, BINS);
   const segment = emitOwnWord(code, SEGMENT);
@@ -221,7 +214,7 @@ function emitSegments(shape: KernelShape, layout: Layout): FunctionBody {
       to.set(inputs.extent.sub(from));
       lower(code, to, segment);
       to.set(from.add(to));
-      emitTallies(code, shape, layout, inputs, table, from, to);
+      emitTallies(code, inputs, table, from, to);
     },
   });
   return code.finish();

@@ -1,7 +1,7 @@
 import { entryOf, type ScalarType } from '../../../../primitives/ir/ir.ts';
-import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
-import type { KernelShape, Layout } from '../../commands/kernel-arguments.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { Graph, type Node } from '../../../analyses/straight-line.ts';
+import type { KernelShape } from '../../commands/kernel-arguments.ts';
+import { straightProgram } from '../../wasm/program-graph.ts';
 
 /**
  * The program that bins the elements of a row, as straight-line code. All elements of a row are counted in the same
@@ -24,12 +24,11 @@ export interface RowPlan {
  * Plans the counting of rows. The program must be straight-line code. The bin must depend on the rank (position in the
  * row), but the histogram must not depend on the rank. Returns undefined for other programs.
  */
-export function planRow({ programs }: KernelShape, layout: Layout, ranks: number): RowPlan | undefined {
-  const { module } = programs[0]!;
+export function planRow(shape: KernelShape, ranks: number): RowPlan | undefined {
   const graph = new Graph('scalars');
-  const types = entryOf(module).parameters.map(({ type }) => type);
+  const types = entryOf(shape.programs[0]!.module).parameters.map(({ type }) => type);
   const parameters = types.map((type, i) => (i === 1 ? graph.index() : graph.invariant(type, `${i}`)));
-  const [bin, histogram] = straightLine(graph, module, slotsOf(layout, 0), parameters) ?? [];
+  const [bin, histogram] = straightProgram(graph, shape, 0, parameters) ?? [];
   if (bin === undefined || histogram === undefined || !bin.varying || histogram.varying) return undefined;
   const masked = ranks <= 32 ? maskOf(bin) : undefined;
   return { parameters, leaves: types.slice(2), histogram, bin: masked?.bin ?? bin, mask: masked?.mask };

@@ -1,10 +1,10 @@
 import { entryOf } from '../../../../primitives/ir/ir.ts';
-import { Graph, mostOf, type Node, straightLine } from '../../../analyses/straight-line.ts';
-import type { KernelInputs, KernelShape, Layout } from '../../commands/kernel-arguments.ts';
+import { Graph, mostOf, type Node } from '../../../analyses/straight-line.ts';
+import type { KernelInputs } from '../../commands/kernel-arguments.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { straightProgram } from '../../wasm/program-graph.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { I32, I64, V128 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, i32, load, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
@@ -57,18 +57,10 @@ function emitTally(
 }
 
 /** Counts the elements with the indices `from … to − 1`. */
-export function emitTallies(
-  code: Code,
-  shape: KernelShape,
-  layout: Layout,
-  inputs: KernelInputs,
-  table: TallyTable,
-  from: Int32,
-  to: Int32,
-): void {
+export function emitTallies(code: Code, inputs: KernelInputs, table: TallyTable, from: Int32, to: Int32): void {
   const index = code.local(I32);
   const graph = new Graph('aligned');
-  const bins = straightLine(graph, shape.programs[0]!.module, slotsOf(layout, 0), [graph.index()]);
+  const bins = straightProgram(graph, inputs.shape, 0);
   const lanes = new VectorCode(code, { ...inputs, index });
   emitIndexLoop(code, {
     from,
@@ -209,18 +201,15 @@ export interface TallyRow {
  */
 export function emitRanks(
   code: Code,
-  { programs }: KernelShape,
-  layout: Layout,
   inputs: KernelInputs,
   table: TallyTable,
   { index, first, ranks, leaves }: TallyRow,
 ): void {
-  const { module } = programs[0]!;
   const rank = code.local(I32);
   const graph = new Graph();
-  const shared = entryOf(module).parameters.map(({ type }, i) => graph.invariant(type, `${i}`));
+  const shared = entryOf(inputs.environments[0]!.module).parameters.map(({ type }, i) => graph.invariant(type, `${i}`));
   const args = shared.map((node, i) => (i === 1 ? graph.index() : node));
-  const bins = straightLine(graph, module, slotsOf(layout, 0), args);
+  const bins = straightProgram(graph, inputs.shape, 0, args);
   const lanes = new VectorCode(code, { ...inputs, index: rank });
   for (const [i, local] of [index, rank, ...leaves].entries()) lanes.bindInvariant(shared[i]!, local);
   emitIndexLoop(code, {

@@ -1,27 +1,26 @@
 import type { WeightedHistogramCommand } from '../../../../primitives/contract/backend.ts';
 import { weightsOf } from '../../../../primitives/derived/weighted-histogram-by-digits.ts';
-import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
+import { Graph, type Node } from '../../../analyses/straight-line.ts';
 import {
   argumentWords,
+  beginKernel,
   CHUNK,
   emitChunk,
-  emitInputs,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
   kernelParameters,
-  type Layout,
-  layoutOf,
   lengthWords,
   ownWord,
   shapeKey,
+  shapeOf,
   WORKER,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { straightProgram } from '../../wasm/program-graph.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32, I64, V128 } from '../../wasm/wasm-encoder.ts';
 import {
@@ -84,16 +83,15 @@ export function launchWeightedHistogram(launcher: Launcher, command: WeightedHis
   const { extent, program, bins, into } = command;
   const { addresses, workers } = launcher;
   const weights = weightsOf(command);
-  const shape: KernelShape = { programs: [program], stores: [], words: WORDS };
-  const layout = layoutOf(shape.programs);
+  const shape = shapeOf([program], WORDS);
   const length = lengthWords(extent, addresses);
   const tableBytes = binBytes(weights) * (bins + 1);
   const hasTables = tableBytes * workers <= PRIVATE_BYTES && bins * workers * ROWS_PER_BIN <= Math.max(1024, length[2]);
   const tables = hasTables ? workers : 1;
   const isShared = tables < workers;
-  const kernel = launcher.compile(`weights ${isShared} ${shapeKey(shape, layout)}`, () => [
+  const kernel = launcher.compile(`weights ${isShared} ${shapeKey(shape)}`, () => [
     emitClear(),
-    emitAdding(shape, layout, weights, isShared),
+    emitAdding(shape, weights, isShared),
     emitMerge(weights),
   ]);
   const [clear, add, merge] = kernel.functions as readonly [number, number, number];
@@ -104,7 +102,7 @@ export function launchWeightedHistogram(launcher: Launcher, command: WeightedHis
     return { run, length: [0, 0, size], chunkSize, minimum: 0 };
   };
   return {
-    words: argumentWords(shape, layout, addresses, length, rows, own),
+    words: argumentWords(shape, addresses, length, rows, own),
     phases: [
       over(clear, tableBytes * tables, CLEAR_CHUNK),
       { run: add, length, chunkSize: rows, minimum: 0 },
@@ -135,9 +133,8 @@ interface WeightTable {
   readonly weights: number;
 }
 
-function emitAdding(shape: KernelShape, layout: Layout, weights: number, isShared: boolean): FunctionBody {
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, []);
+function emitAdding(shape: KernelShape, weights: number, isShared: boolean): FunctionBody {
+  const { code, inputs } = beginKernel(shape);
   const address = emitOwnWord(code, TABLES);
   const table: WeightTable = { address, bins: emitOwnWord(code, BINS), weights };
   if (!isShared) address.set(address.add(WORKER.mul(ownWord(STRIDE))));
@@ -154,7 +151,7 @@ function emitAdding(shape: KernelShape, layout: Layout, weights: number, isShare
       else emitRow(code, table, bin!, others);
       releaseAll(code, row);
     },
-    vector: isShared ? undefined : vectorRows(code, shape, layout, { ...inputs }, table, index),
+    vector: isShared ? undefined : vectorRows(code, inputs, table, index),
   });
   return code.finish();
 }
@@ -195,16 +192,9 @@ function emitAddPair(code: Code, address: Int32, pair: number, weights: Vector):
 }
 
 /** Vector code that computes the bins and weights of four rows, and adds the rows one by one, two weights at a time. */
-function vectorRows(
-  code: Code,
-  shape: KernelShape,
-  layout: Layout,
-  inputs: KernelInputs,
-  table: WeightTable,
-  index: Int32,
-): VectorPart | undefined {
+function vectorRows(code: Code, inputs: KernelInputs, table: WeightTable, index: Int32): VectorPart | undefined {
   const graph = new Graph('aligned');
-  const nodes = straightLine(graph, shape.programs[0]!.module, slotsOf(layout, 0), [graph.index()]);
+  const nodes = straightProgram(graph, inputs.shape, 0);
   if (nodes === undefined) return undefined;
   const lanes = new VectorCode(code, { ...inputs, index });
   lanes.prepare(nodes);

@@ -3,27 +3,25 @@ import { combinesInAnyOrder } from '../../../analyses/monoid-shapes.ts';
 import { Graph, type Node, noSlots, straightLine } from '../../../analyses/straight-line.ts';
 import {
   argumentWords,
+  beginKernel,
   CHUNK,
   CHUNK_SIZE,
   emitChunk,
-  emitInputs,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   lengthWords,
   ownWord,
   shapeKey,
+  shapeOf,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { straightProgram } from '../../wasm/program-graph.ts';
 import { extracted } from '../../wasm/vector-operations.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, i32 } from '../../wasm/wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
@@ -56,11 +54,10 @@ export function launchExactReduce(
   monoid: MonoidProgram,
   into: Cell,
 ): Launch {
-  const shape: KernelShape = { programs: [program], stores: [], words: 2 };
-  const layout = layoutOf(shape.programs);
-  const kernel = launcher.compile(`reduce ${monoidKey(monoid)} ${shapeKey(shape, layout)}`, () => [
-    emitPartials(shape, layout, monoid),
-    emitFold(shape, layout, monoid),
+  const shape = shapeOf([program], 2);
+  const kernel = launcher.compile(`reduce ${monoidKey(monoid)} ${shapeKey(shape)}`, () => [
+    emitPartials(shape, monoid),
+    emitFold(shape, monoid),
   ]);
   const length = lengthWords(extent, launcher.addresses);
   const chunkSize = chunkSizeOf(length[2], launcher.workers);
@@ -68,14 +65,13 @@ export function launchExactReduce(
   const partials = launcher.scratch(4 * leaves * Math.ceil(length[2] / chunkSize));
   const own = [partials, launcher.addresses.of(into, leaves)];
   return {
-    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    words: argumentWords(shape, launcher.addresses, length, chunkSize, own),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }, fixedPhase(kernel.functions[1]!, 1)],
   };
 }
 
-function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, []);
+function emitPartials(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
+  const { code, inputs } = beginKernel(shape);
   const { from, to } = emitChunk(code, inputs.extent);
   const total = stateLocals(code, monoid);
   emitIdentity(monoid, total);
@@ -85,8 +81,8 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
     emitCombine(code, monoid, state, state, element);
     releaseAll(code, element);
   };
-  const vector = unorderedPart(code, shape.programs[0]!, layout, inputs, monoid, index, total);
-  if (vector === undefined && isShort(shape.programs[0]!, layout, monoid)) {
+  const vector = unorderedPart(code, inputs, monoid, index, total);
+  if (vector === undefined && isShort(shape, monoid)) {
     foldQuarters(code, monoid, { from, to, index, total }, fold);
   }
   emitIndexLoop(code, { from, to, index, scalar: () => fold(total, index), vector });
@@ -102,9 +98,9 @@ function emitPartials(shape: KernelShape, layout: Layout, monoid: MonoidProgram)
  */
 const MAX_VALUES = 64;
 
-function isShort({ module }: Program, layout: Layout, monoid: MonoidProgram): boolean {
+function isShort(shape: KernelShape, monoid: MonoidProgram): boolean {
   const graph = new Graph('scalars');
-  const elements = straightLine(graph, module, slotsOf(layout, 0), [graph.index()]);
+  const elements = straightProgram(graph, shape, 0);
   const states = monoid.types.flatMap((type, leaf) => [0, 1].map((side) => graph.parameter(type, `${side}.${leaf}`)));
   const combined = straightLine(graph, monoid.module, noSlots, states);
   return elements !== undefined && combined !== undefined && graph.size <= MAX_VALUES;
@@ -151,8 +147,6 @@ function foldQuarters(
  */
 function unorderedPart(
   code: Code,
-  program: Program,
-  layout: Layout,
   inputs: KernelInputs,
   monoid: MonoidProgram,
   index: Int32Local,
@@ -160,7 +154,7 @@ function unorderedPart(
 ): VectorPart | undefined {
   if (!combinesInAnyOrder(monoid)) return undefined;
   const graph = new Graph('aligned');
-  const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  const elements = straightProgram(graph, inputs.shape, 0);
   const combine = elements && vectorCombine(code, monoid);
   if (combine === undefined) return undefined;
   const lanes = new VectorCode(code, { ...inputs, index });
@@ -210,9 +204,9 @@ export function unorderedFold(
   };
 }
 
-function emitFold(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
-  const code = new Code(kernelParameters);
-  const { extent } = emitInputs(code, shape, layout, []);
+function emitFold(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
+  const { code, inputs } = beginKernel(shape);
+  const { extent } = inputs;
   const chunks = emitChunkCount(code, extent);
   const total = stateLocals(code, monoid);
   emitIdentity(monoid, total);

@@ -1,16 +1,13 @@
 import type { Cell, Extent, MonoidProgram, Program } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
-  emitInputs,
+  beginKernel,
   emitOwnWord,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   shapeKey,
+  shapeOf,
 } from '../../commands/kernel-arguments.ts';
 import { fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
-import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { emitIdentity, loadState, monoidKey, stateLocals, storeState } from '../shared/monoid-code.ts';
@@ -37,11 +34,10 @@ export function launchTreeReduce(
   monoid: MonoidProgram,
   into: Cell,
 ): Launch {
-  const shape: KernelShape = { programs: [program], stores: [], words: 3 };
-  const layout = layoutOf(shape.programs);
-  const kernel = launcher.compile(`tree ${monoidKey(monoid)} ${shapeKey(shape, layout)}`, () => [
-    emitTotals(shape, layout, monoid),
-    emitFoldTotals(shape, layout, monoid),
+  const shape = shapeOf([program], 3);
+  const kernel = launcher.compile(`tree ${monoidKey(monoid)} ${shapeKey(shape)}`, () => [
+    emitTotals(shape, monoid),
+    emitFoldTotals(shape, monoid),
   ]);
   const { length, chunkSize } = extentWords(launcher, extent);
   const own = [
@@ -50,15 +46,15 @@ export function launchTreeReduce(
     launcher.scratch(levelBytes(length[2], monoid)[0]!),
   ];
   return {
-    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    words: argumentWords(shape, launcher.addresses, length, chunkSize, own),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }, fixedPhase(kernel.functions[1]!, 1)],
   };
 }
 
 /** Emits the function that folds the totals of the blocks level by level, in place, until only one total is left. */
-function emitFoldTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
-  const code = new Code(kernelParameters);
-  const { extent } = emitInputs(code, shape, layout, []);
+function emitFoldTotals(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
+  const { code, inputs } = beginKernel(shape);
+  const { extent } = inputs;
   const into = emitOwnWord(code, INTO);
   const totals = emitOwnWord(code, TOTALS);
   const room = emitWorkerRoom(code, monoid, ROOMS);

@@ -1,23 +1,21 @@
 import type { RelaxCommand } from '../../../../primitives/contract/backend.ts';
 import type { ScalarType } from '../../../../primitives/ir/ir.ts';
-import { Graph, straightLine } from '../../../analyses/straight-line.ts';
+import { Graph } from '../../../analyses/straight-line.ts';
 import {
   ARGUMENTS,
+  beginKernel,
   emitChunk,
-  emitInputs,
   emitOwnMemory,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
 } from '../../commands/kernel-arguments.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { straightProgram } from '../../wasm/program-graph.ts';
 import { wordsOf } from '../../wasm/vector-operations.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import type { Int32 } from '../../wasm/wasm-expressions.ts';
 import { asInt32, type Int32Local, type Local } from '../../wasm/wasm-locals.ts';
@@ -51,14 +49,8 @@ export const relaxWords = {
  * that compute each cell from itself and its neighbours. A separate function runs one round, so that V8 can switch to
  * optimized code between two calls.
  */
-export function emitChunkOfGrids(
-  shape: KernelShape,
-  layout: Layout,
-  form: GridForm,
-  command: RelaxCommand,
-): FunctionBody {
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, []);
+export function emitChunkOfGrids(shape: KernelShape, form: GridForm, command: RelaxCommand): FunctionBody {
+  const { code, inputs } = beginKernel(shape);
   const [grids] = inputs.environments;
   const { from, to } = emitChunk(code, inputs.extent);
   const memory = emitOwnMemory(code, relaxWords);
@@ -69,7 +61,7 @@ export function emitChunkOfGrids(
     const grid = { first, width, height, rowBytes, leafBytes, totals, from: before, to: after, own };
     emitPlaceGrid(form, command.change.types.length, grid, memory);
     emitMoveStates(code, form, grid, 'in');
-    emitOwn(code, shape, layout, form, inputs, grid);
+    emitOwn(code, form, inputs, grid);
     emitRounds(code, inputs, command, grid, g, rounds);
     emitMoveStates(code, form, grid, 'out');
     releaseAll(code, [rowBytes, leafBytes, totals, before, after, own]);
@@ -115,14 +107,7 @@ function emitMoveStates(
 }
 
 /** Evaluates the `own` program once for each cell of a grid, and stores the results in the private memory. */
-function emitOwn(
-  code: Code,
-  shape: KernelShape,
-  layout: Layout,
-  { owns }: GridForm,
-  inputs: KernelInputs,
-  grid: GridLocals,
-): void {
+function emitOwn(code: Code, { owns }: GridForm, inputs: KernelInputs, grid: GridLocals): void {
   if (owns.length === 0) return;
   const [index, from, to] = [code.local(I32), code.local(I32), code.local(I32)];
   /**
@@ -135,7 +120,7 @@ function emitOwn(
     address.set(address.sub(grid.first.shl(2)));
   }
   from.set(grid.first);
-  const vector = ownVectors(code, shape, layout, inputs, owns, leaves, index);
+  const vector = ownVectors(code, inputs, owns, leaves, index);
   const scalar = (): void => {
     const results = inlineEntry(code, inputs.environments[1]!, [index]);
     for (const [leaf, address] of leaves.entries()) store(code, address.add(index.shl(2)), results[leaf]!);
@@ -154,15 +139,13 @@ function emitOwn(
 
 function ownVectors(
   code: Code,
-  shape: KernelShape,
-  layout: Layout,
   inputs: KernelInputs,
   types: readonly ScalarType[],
   leaves: readonly Int32[],
   index: Int32,
 ): VectorPart | undefined {
   const graph = new Graph();
-  const results = straightLine(graph, shape.programs[1]!.module, slotsOf(layout, 1), [graph.index()]);
+  const results = straightProgram(graph, inputs.shape, 1);
   if (results === undefined) return undefined;
   const lanes = new VectorCode(code, { ...inputs, index });
   lanes.prepare(results);

@@ -1,16 +1,10 @@
 import type { RelaxCommand } from '../../../../primitives/contract/backend.ts';
 import { entryOf } from '../../../../primitives/ir/ir.ts';
 import { combineGraph } from '../../../analyses/monoid-shapes.ts';
-import { Graph, straightLine } from '../../../analyses/straight-line.ts';
-import {
-  emitInputs,
-  type KernelInputs,
-  type KernelShape,
-  type Layout,
-  loadScalar,
-} from '../../commands/kernel-arguments.ts';
+import { Graph } from '../../../analyses/straight-line.ts';
+import { emitInputs, type KernelInputs, type KernelShape, loadScalar } from '../../commands/kernel-arguments.ts';
 import { inlineEntry, scalarLocal } from '../../wasm/emit-wasm.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { straightFunctor } from '../../wasm/program-graph.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import type { Int32 } from '../../wasm/wasm-expressions.ts';
@@ -39,12 +33,12 @@ export function roundArguments(grid: GridLocals): Int32[] {
  * Emits the function that runs one round of a grid. The function fills the padding, if any. For each cell, it evaluates
  * `step`, which returns the next state and the change of the cell. It also folds the changes of all cells.
  */
-export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, command: RelaxCommand): FunctionBody {
+export function emitRound(shape: KernelShape, form: GridForm, command: RelaxCommand): FunctionBody {
   const code = new Code([I32, ...order.map((): typeof I32 => I32)]);
   const grid = Object.fromEntries(order.map((name, k) => [name, code.parameter(1 + k)])) as unknown as GridLocals;
-  const inputs = emitInputs(code, shape, layout, []);
+  const inputs = emitInputs(code, shape);
   if (!form.isFar) emitSurroundings(code, form, command, grid);
-  const step = form.isFar ? undefined : stepGraph(shape, layout, form, command);
+  const step = form.isFar ? undefined : stepGraph(shape, form, command);
   const total = stateLocals(code, command.change);
   emitIdentity(command.change, total);
   if (step === undefined) emitScalarRound(code, inputs, form, command, grid, total);
@@ -56,16 +50,11 @@ export function emitRound(shape: KernelShape, layout: Layout, form: GridForm, co
 /**
  * The step as a graph for vector code; undefined if the step or the monoid of the changes is not straight-line code.
  */
-function stepGraph(
-  { programs }: KernelShape,
-  layout: Layout,
-  { states, owns }: GridForm,
-  { change }: RelaxCommand,
-): StepGraph | undefined {
+function stepGraph(shape: KernelShape, { states, owns }: GridForm, { change }: RelaxCommand): StepGraph | undefined {
   const graph = new Graph();
-  const parameters = entryOf(programs[STEP]!.module).parameters.map(({ type }, k) => graph.parameter(type, `${k}`));
-  const results = straightLine(graph, programs[STEP]!.module, slotsOf(layout, STEP), parameters);
-  if (results === undefined || combineGraph(change).results === undefined) return undefined;
+  const functor = straightFunctor(graph, shape, STEP);
+  if (functor === undefined || combineGraph(change).results === undefined) return undefined;
+  const { parameters, results } = functor;
   const first = 1 + states.length;
   return {
     index: parameters[0]!,

@@ -1,5 +1,5 @@
 import { capacityOf, type RelaxCommand } from '../../../../primitives/contract/backend.ts';
-import { argumentWords, type KernelShape, layoutOf, lengthWords, shapeKey } from '../../commands/kernel-arguments.ts';
+import { argumentWords, lengthWords, shapeKey, shapeOf } from '../../commands/kernel-arguments.ts';
 import type { Launch, Launcher } from '../../commands/launch.ts';
 import { monoidKey } from '../shared/monoid-code.ts';
 import { emitChunkOfGrids, relaxWords } from './relax-chunk.ts';
@@ -17,16 +17,11 @@ const LARGEST_CHUNK = 64;
 /** Relaxes many grids in one parallel phase. A single thread runs all rounds of a grid. */
 export function launchRelax(launcher: Launcher, command: RelaxCommand): Launch {
   const { extent, grids, own, step, until, state, rounds, cells, maxRounds, maxWidth, maxHeight } = command;
-  const shape: KernelShape = {
-    programs: [grids, own, until, step],
-    stores: [],
-    words: relaxWords.state + state.length,
-  };
-  const layout = layoutOf(shape.programs);
+  const shape = shapeOf([grids, own, until, step], relaxWords.state + state.length);
   const form = formOf(command);
-  const kernel = launcher.compile(`relax ${keyOf(command)} ${shapeKey(shape, layout)}`, () => [
-    emitChunkOfGrids(shape, layout, form, command),
-    emitRound(shape, layout, form, command),
+  const kernel = launcher.compile(`relax ${keyOf(command)} ${shapeKey(shape)}`, () => [
+    emitChunkOfGrids(shape, form, command),
+    emitRound(shape, form, command),
   ]);
   const { addresses, workers } = launcher;
   const length = lengthWords(extent, addresses);
@@ -44,7 +39,7 @@ export function launchRelax(launcher: Launcher, command: RelaxCommand): Launch {
     words[relaxWords.state + k] = addresses.of({ buffer, word: offset }, capacityOf(cells));
   }
   return {
-    words: argumentWords(shape, layout, addresses, length, chunkSize, words),
+    words: argumentWords(shape, addresses, length, chunkSize, words),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],
   };
 }

@@ -1,19 +1,17 @@
 import type { Extent, Program, Store } from '../../../../primitives/contract/backend.ts';
 import type { Module } from '../../../../primitives/ir/ir.ts';
 import { memoized } from '../../../../primitives/ir/memo.ts';
-import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
+import { Graph, type Node } from '../../../analyses/straight-line.ts';
 import {
   argumentWords,
+  beginKernel,
   emitChunk,
-  emitInputs,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   lengthWords,
   resultsOf,
   shapeKey,
+  shapeOf,
   usesOf,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher } from '../../commands/launch.ts';
@@ -23,8 +21,8 @@ import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { explainStraight } from '../../wasm/explain-vectorization.ts';
 import { emitIndexLoop, type IndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import { type MaskedPlan, maskedPart, maskedPlan, rowSizeOf } from '../../wasm/masked-part.ts';
-import { slotsOf, storedNodes } from '../../wasm/program-graph.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import { slotsOf, storedNodes, straightProgram } from '../../wasm/program-graph.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import type { Int32Local } from '../../wasm/wasm-locals.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
@@ -42,34 +40,27 @@ import { emitRowLoop, emitRows } from './row-loop.ts';
 
 /** Evaluates `program(index)` for every index and stores the results, in one parallel phase. */
 export function launchForEach(launcher: Launcher, extent: Extent, program: Program, stores: readonly Store[]): Launch {
-  const shape: KernelShape = { programs: [program], stores, words: 0 };
-  const layout = layoutOf(shape.programs);
+  const shape = shapeOf([program], 0, stores);
   const byRows = hasWideRows(program);
   const masked = byRows || isStraight(program.module) ? undefined : maskedPlan(program);
-  const key = `forEach ${byRows ? 'rows ' : masked ? 'masked ' : ''}${shapeKey(shape, layout)}`;
-  const build = (): FunctionBody[] => [emitForEach(shape, layout, byRows, masked)];
+  const key = `forEach ${byRows ? 'rows ' : masked ? 'masked ' : ''}${shapeKey(shape)}`;
+  const build = (): FunctionBody[] => [emitForEach(shape, byRows, masked)];
   const kernel = launcher.compile(key, build);
   const length = lengthWords(extent, launcher.addresses);
   const chunkSize = chunkSizeOf(length[2], launcher.workers);
   return {
-    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, []),
+    words: argumentWords(shape, launcher.addresses, length, chunkSize, []),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],
-    tiles: { key, build, anySize: true, uses: () => usesOf(shape, layout, launcher.addresses, extent, []) },
+    tiles: { key, build, anySize: true, uses: () => usesOf(shape, launcher.addresses, extent, []) },
   };
 }
 
 /** Whether a program compiles to straight-line vector code, without masks. */
 const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
 
-function emitForEach(
-  shape: KernelShape,
-  layout: Layout,
-  byRows: boolean,
-  masked: MaskedPlan | undefined,
-): FunctionBody {
+function emitForEach(shape: KernelShape, byRows: boolean, masked: MaskedPlan | undefined): FunctionBody {
   const [program] = shape.programs as readonly [Program];
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, resultsOf(program));
+  const { code, inputs } = beginKernel(shape, resultsOf(program));
   const { from, to } = emitChunk(code, inputs.extent);
   const index = code.local(I32);
   const scalar = (): void => {
@@ -78,11 +69,11 @@ function emitForEach(
     releaseAll(code, results);
   };
   const range = { from, to, index, scalar };
-  const rows = byRows ? gridRows(program.module, slotsOf(layout, 0)) : undefined;
+  const rows = byRows ? gridRows(program.module, slotsOf(shape, 0)) : undefined;
   if (masked !== undefined) {
     emitMasked(code, masked, inputs, range);
   } else if (rows === undefined) {
-    const vector = vectorPart(code, program, layout, inputs, index) ?? lanePart(code, program, layout, inputs, index);
+    const vector = vectorPart(code, inputs, index) ?? lanePart(code, inputs, index);
     emitIndexLoop(code, { ...range, vector });
   } else {
     emitRowLoop(code, inputs, rows, range, (bind) => storingPart(code, inputs, index, rows.graph, rows.results, bind));
@@ -102,15 +93,9 @@ function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: O
  */
 export const UNROLLED_VALUES = 48;
 
-function vectorPart(
-  code: Code,
-  program: Program,
-  layout: Layout,
-  inputs: KernelInputs,
-  index: Int32Local,
-): VectorPart | undefined {
+function vectorPart(code: Code, inputs: KernelInputs, index: Int32Local): VectorPart | undefined {
   const graph = new Graph('aligned');
-  const results = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  const results = straightProgram(graph, inputs.shape, 0);
   return results && storingPart(code, inputs, index, graph, results);
 }
 
@@ -153,18 +138,10 @@ const LANES = 8;
  * Scalar code that processes eight indices per round and evaluates common subexpressions once. Used for programs with
  * reads or divisions that vectors cannot evaluate. Undefined if the program is not suitable.
  */
-function lanePart(
-  code: Code,
-  program: Program,
-  layout: Layout,
-  inputs: KernelInputs,
-  index: Int32Local,
-): VectorPart | undefined {
+function lanePart(code: Code, inputs: KernelInputs, index: Int32Local): VectorPart | undefined {
   const graph = new Graph('scalars');
   // A program with branches is excluded, because straight-line code would perform the reads of both branches.
-  const results = branches(program.module)
-    ? undefined
-    : straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  const results = branches(inputs.environments[0]!.module) ? undefined : straightProgram(graph, inputs.shape, 0);
   if (results === undefined || graph.size > UNROLLED_VALUES) return undefined;
   const lanes = new LaneCode(code, { ...inputs, index }, true);
   lanes.prepare([graph.index(), ...storedNodes(inputs.stores, results)]);

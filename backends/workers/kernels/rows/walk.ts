@@ -1,20 +1,17 @@
 import type { WalkCommand } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
+  beginKernel,
   emitChunk,
-  emitInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   lengthWords,
   resultsOf,
   shapeKey,
+  shapeOf,
 } from '../../commands/kernel-arguments.ts';
 import type { Launch, Launcher } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
-import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { asInt32 } from '../../wasm/wasm-locals.ts';
 import { whileTrue } from '../../wasm/wasm-statements.ts';
@@ -30,24 +27,21 @@ const CHUNKS_PER_WORKER = 64;
  * small, because some walks can take far more steps than others.
  */
 export function launchWalk(launcher: Launcher, { extent, start, step, changing, stores }: WalkCommand): Launch {
-  const shape: KernelShape = { programs: [step, start], stores, words: 0 };
-  const layout = layoutOf(shape.programs);
-  const kernel = launcher.compile(`walk ${changing} ${shapeKey(shape, layout)}`, () => [
-    emitWalk(shape, layout, changing),
-  ]);
+  const shape = shapeOf([step, start], 0, stores);
+  const kernel = launcher.compile(`walk ${changing} ${shapeKey(shape)}`, () => [emitWalk(shape, changing)]);
   const length = lengthWords(extent, launcher.addresses);
   const even = Math.ceil(length[2] / (launcher.workers * CHUNKS_PER_WORKER));
   const chunkSize = Math.max(SMALLEST_CHUNK, Math.min(LARGEST_CHUNK, even));
   return {
-    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, []),
+    words: argumentWords(shape, launcher.addresses, length, chunkSize, []),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],
   };
 }
 
-function emitWalk(shape: KernelShape, layout: Layout, changing: number): FunctionBody {
-  const code = new Code(kernelParameters);
-  const { extent, environments, stores } = emitInputs(code, shape, layout, resultsOf(shape.programs[0]!));
-  const [step, start] = environments;
+function emitWalk(shape: KernelShape, changing: number): FunctionBody {
+  const { code, inputs } = beginKernel(shape, resultsOf(shape.programs[0]!));
+  const { extent, stores } = inputs;
+  const [step, start] = inputs.environments;
   const { from, to } = emitChunk(code, extent);
   const index = code.local(I32);
   emitIndexLoop(code, {

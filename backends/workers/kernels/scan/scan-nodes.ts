@@ -1,8 +1,8 @@
-import type { MonoidProgram, Program, ScanForm } from '../../../../primitives/contract/backend.ts';
-import { Graph, type Node, straightLine, truthOf } from '../../../analyses/straight-line.ts';
-import type { KernelInputs, Layout } from '../../commands/kernel-arguments.ts';
+import type { MonoidProgram, ScanForm } from '../../../../primitives/contract/backend.ts';
+import { Graph, type Node, truthOf } from '../../../analyses/straight-line.ts';
+import type { KernelInputs, KernelShape } from '../../commands/kernel-arguments.ts';
 import type { VectorPart } from '../../wasm/index-loop.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
+import { straightProgram } from '../../wasm/program-graph.ts';
 import type { Int32 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
 
@@ -17,9 +17,6 @@ export interface ScanVectors {
 }
 
 export interface ScanSources {
-  readonly program: Program;
-  readonly emit: Program;
-  readonly layout: Layout;
   readonly inputs: KernelInputs;
   readonly monoid: MonoidProgram;
   readonly form: ScanForm | undefined;
@@ -45,18 +42,13 @@ export interface ScanNodes {
 }
 
 /** Builds the nodes of both programs. Undefined if either program is not straight-line code. */
-export function scanNodes(
-  program: Program,
-  emit: Program,
-  layout: Layout,
-  monoid: MonoidProgram,
-): ScanNodes | undefined {
+export function scanNodes(shape: KernelShape, monoid: MonoidProgram): ScanNodes | undefined {
   const graph = new Graph('aligned');
   const exclusive = monoid.types.map((type, leaf) => graph.parameter(type, `exclusive${leaf}`));
   const inclusive = monoid.types.map((type, leaf) => graph.parameter(type, `inclusive${leaf}`));
-  const elements = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  const elements = straightProgram(graph, shape, 0);
   const args = [graph.index(), ...exclusive, ...inclusive];
-  const results = elements && straightLine(graph, emit.module, slotsOf(layout, 1), args);
+  const results = elements && straightProgram(graph, shape, 1, args);
   return results && { graph, elements, exclusive, inclusive, results };
 }
 

@@ -18,7 +18,7 @@ import { type ScanNodes, type ScanSources, type ScanVectors, scanNodes } from '.
 
 /** Vector code for both passes of a scan. Undefined if a program or the monoid is not straight-line code. */
 export function vectorScan(code: Code, sources: ScanSources): ScanVectors | undefined {
-  const nodes = scanNodes(sources.program, sources.emit, sources.layout, sources.monoid);
+  const nodes = scanNodes(sources.inputs.shape, sources.monoid);
   const combine = vectorCombine(code, sources.monoid);
   if (nodes === undefined || combine === undefined) return undefined;
   const { inputs, index, monoid, state, form } = sources;

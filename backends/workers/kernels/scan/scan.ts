@@ -1,20 +1,18 @@
 import type { Cell, MonoidProgram, ScanCommand, ScanForm } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
+  beginKernel,
   CHUNK,
   CHUNK_SIZE,
   emitChunk,
-  emitInputs,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   lengthWords,
   ownWord,
   resultsOf,
   shapeKey,
+  shapeOf,
   usesOf,
   WORKER,
 } from '../../commands/kernel-arguments.ts';
@@ -22,7 +20,7 @@ import { chunkSizeOf, fixedPhase, type Launch, type Launcher } from '../../comma
 import { fixed } from '../../threads/queue.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { atomic, type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { atomicLoad, atomicResult, type Int32, i32, i64 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
@@ -64,13 +62,12 @@ const LARGEST_TILE = 32768;
  */
 export function launchExactScan(launcher: Launcher, command: ScanCommand): Launch {
   const { extent, program, monoid, emit, stores, total, form } = command;
-  const shape: KernelShape = { programs: [program, emit], stores, words: 3 };
-  const layout = layoutOf(shape.programs);
+  const shape = shapeOf([program, emit], 3, stores);
   const alone = launcher.workers === 1;
-  const key = `scan ${monoidKey(monoid)} ${formKey(form)} ${total === undefined} ${alone} ${shapeKey(shape, layout)}`;
+  const key = `scan ${monoidKey(monoid)} ${formKey(form)} ${total === undefined} ${alone} ${shapeKey(shape)}`;
   const build = (): FunctionBody[] => [
-    emitClear(shape, layout, monoid),
-    emitScan(shape, layout, monoid, form, total !== undefined, alone),
+    emitClear(shape, monoid),
+    emitScan(shape, monoid, form, total !== undefined, alone),
   ];
   const kernel = launcher.compile(key, build);
   const length = lengthWords(extent, launcher.addresses);
@@ -82,7 +79,7 @@ export function launchExactScan(launcher: Launcher, command: ScanCommand): Launc
     launcher.scratch(launcher.workers * chunkSize * 4 * leaves),
   ];
   return {
-    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    words: argumentWords(shape, launcher.addresses, length, chunkSize, own),
     phases: [
       fixedPhase(kernel.functions[0]!, 1),
       { run: kernel.functions[1]!, length, chunkSize, minimum: total === undefined ? 0 : 1 },
@@ -91,7 +88,7 @@ export function launchExactScan(launcher: Launcher, command: ScanCommand): Launc
       key,
       build,
       anySize: false,
-      uses: () => usesOf(shape, layout, launcher.addresses, extent, wordsFrom(total, leaves)),
+      uses: () => usesOf(shape, launcher.addresses, extent, wordsFrom(total, leaves)),
     },
   };
 }
@@ -114,9 +111,9 @@ function strideOf({ types }: MonoidProgram): number {
 }
 
 /** Marks the prefixes of all tiles as not present yet. */
-function emitClear(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
-  const code = new Code(kernelParameters);
-  const { extent } = emitInputs(code, { ...shape, stores: [] }, layout, []);
+function emitClear(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
+  const { code, inputs } = beginKernel({ ...shape, stores: [] });
+  const { extent } = inputs;
   const chunks = emitChunkCount(code, extent);
   fillMemory(code, emitOwnWord(code, CHAIN), 0, chunks.mul(strideOf(monoid)));
   return code.finish();
@@ -144,20 +141,17 @@ interface Tile {
 
 function emitScan(
   shape: KernelShape,
-  layout: Layout,
   monoid: MonoidProgram,
   form: ScanForm | undefined,
   hasTotal: boolean,
   alone: boolean,
 ): FunctionBody {
-  const code = new Code(kernelParameters);
-  const [program, emit] = shape.programs;
-  const inputs = emitInputs(code, shape, layout, resultsOf(emit!));
+  const { code, inputs } = beginKernel(shape, resultsOf(shape.programs[1]!));
   const { from, to } = emitChunk(code, inputs.extent);
   const index = code.local(I32);
   const state = stateLocals(code, monoid);
   const end = stateLocals(code, monoid);
-  const sources = { program: program!, emit: emit!, layout, inputs, monoid, form, index, to, state, end };
+  const sources = { inputs, monoid, form, index, to, state, end };
   const vectors = vectorScan(code, sources);
   const room = vectors === undefined ? emitRoom(code, monoid) : undefined;
   const tile: Tile = { code, monoid, inputs, from, to, index, state, vectors, room, alone };

@@ -2,20 +2,18 @@ import type { MonoidProgram, ScanCommand } from '../../../../primitives/contract
 import {
   ARGUMENTS,
   argumentWords,
-  emitInputs,
+  beginKernel,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   ownWordOffset,
   resultsOf,
   shapeKey,
+  shapeOf,
 } from '../../commands/kernel-arguments.ts';
 import { fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, load } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local } from '../../wasm/wasm-locals.ts';
@@ -54,12 +52,11 @@ import { type ScanNodes, scanNodes } from './scan-nodes.ts';
  */
 export function launchTreeScan(launcher: Launcher, command: ScanCommand): Launch {
   const { extent, program, monoid, emit, stores, total } = command;
-  const shape: KernelShape = { programs: [program, emit], stores, words: 2 + LEVELS };
-  const layout = layoutOf(shape.programs);
-  const kernel = launcher.compile(`tree scan ${monoidKey(monoid)} ${shapeKey(shape, layout)}`, () => [
-    emitTotals(shape, layout, monoid),
-    emitScanTotals(shape, layout, monoid),
-    emitScanBlocks(shape, layout, monoid),
+  const shape = shapeOf([program, emit], 2 + LEVELS, stores);
+  const kernel = launcher.compile(`tree scan ${monoidKey(monoid)} ${shapeKey(shape)}`, () => [
+    emitTotals(shape, monoid),
+    emitScanTotals(shape, monoid),
+    emitScanBlocks(shape, monoid),
   ]);
   const { length, chunkSize } = extentWords(launcher, extent);
   const own = [
@@ -68,7 +65,7 @@ export function launchTreeScan(launcher: Launcher, command: ScanCommand): Launch
     ...levelBytes(length[2], monoid).map((bytes) => launcher.scratch(bytes)),
   ];
   return {
-    words: argumentWords(shape, layout, launcher.addresses, length, chunkSize, own),
+    words: argumentWords(shape, launcher.addresses, length, chunkSize, own),
     phases: [
       { run: kernel.functions[0]!, length, chunkSize, minimum: 0 },
       fixedPhase(kernel.functions[1]!, 1),
@@ -81,9 +78,9 @@ export function launchTreeScan(launcher: Launcher, command: ScanCommand): Launch
  * Computes the totals of the blocks from the lowest level to the highest, and stores the total of all elements. Then
  * replaces the totals by exclusive prefixes, from the highest level to the lowest.
  */
-function emitScanTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
-  const code = new Code(kernelParameters);
-  const { extent } = emitInputs(code, { ...shape, stores: [] }, layout, []);
+function emitScanTotals(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
+  const { code, inputs } = beginKernel({ ...shape, stores: [] });
+  const { extent } = inputs;
   const room = emitWorkerRoom(code, monoid, ROOMS);
   const into = emitOwnWord(code, INTO);
   const level = code.local(I32);
@@ -142,12 +139,11 @@ function emitCountAt(code: Code, extent: Int32, level: Int32, into: Int32Local):
 }
 
 /** Scans the blocks of a chunk. Each block starts from its exclusive prefix. */
-function emitScanBlocks(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, resultsOf(shape.programs[1]!));
+function emitScanBlocks(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
+  const { code, inputs } = beginKernel(shape, resultsOf(shape.programs[1]!));
   const totals = emitOwnWord(code, TOTALS);
   const before: Before = { exists: code.local(I32), state: stateLocals(code, monoid) };
-  const nodes = scanNodes(shape.programs[0]!, shape.programs[1]!, layout, monoid);
+  const nodes = scanNodes(shape, monoid);
   const whole = nodes && wholeBlocks(code, monoid, inputs, nodes.elements, nodes.results);
   emitChunkBlocks(code, monoid, inputs, whole, (block, number) => {
     when(code, before.exists.tee(number), () => loadState(monoid, stateAt(monoid, totals, number), before.state));

@@ -1,14 +1,12 @@
 import type { Extent, MonoidProgram } from '../../../../primitives/contract/backend.ts';
 import { BLOCK } from '../../../../primitives/contract/combination-tree.ts';
-import { Graph, type Node, straightLine } from '../../../analyses/straight-line.ts';
+import { Graph, type Node } from '../../../analyses/straight-line.ts';
 import {
+  beginKernel,
   emitChunk,
-  emitInputs,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
   lengthWords,
   type StoreTarget,
 } from '../../commands/kernel-arguments.ts';
@@ -16,8 +14,8 @@ import { chunkSizeOf, type Launcher } from '../../commands/launch.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitParts } from '../../wasm/index-loop.ts';
-import { slotsOf, storedNodes } from '../../wasm/program-graph.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import { storedNodes, straightProgram } from '../../wasm/program-graph.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import type { Int32 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local, ScalarLocal } from '../../wasm/wasm-locals.ts';
@@ -63,13 +61,12 @@ export function levelBytes(elements: number, { types }: MonoidProgram): number[]
 }
 
 /** Computes and stores the totals of the blocks of a chunk. */
-export function emitTotals(shape: KernelShape, layout: Layout, monoid: MonoidProgram): FunctionBody {
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, { ...shape, stores: [] }, layout, []);
+export function emitTotals(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
+  const { code, inputs } = beginKernel({ ...shape, stores: [] });
   const totals = emitOwnWord(code, TOTALS);
   const total = stateLocals(code, monoid);
   const graph = new Graph('aligned');
-  const elements = straightLine(graph, shape.programs[0]!.module, slotsOf(layout, 0), [graph.index()]);
+  const elements = straightProgram(graph, inputs.shape, 0);
   const whole = elements && wholeBlocks(code, monoid, inputs, elements, []);
   emitChunkBlocks(code, monoid, inputs, whole, (block, number) => {
     emitEither(

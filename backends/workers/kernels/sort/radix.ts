@@ -1,5 +1,5 @@
-import { CHUNK, emitInputs, emitOwnWord, kernelParameters, layoutOf } from '../../commands/kernel-arguments.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import { beginKernel, CHUNK, emitOwnWord, shapeOf } from '../../commands/kernel-arguments.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, i32, load } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local } from '../../wasm/wasm-locals.ts';
@@ -81,9 +81,8 @@ export function emitRadix(passes: number, hasPayload: boolean): readonly Functio
 
 /** Begins the code of one of the kernel's functions. `extent` is the number of rows. */
 function begin(): { readonly code: Code; readonly extent: Int32Local } {
-  const code = new Code(kernelParameters);
-  const { extent } = emitInputs(code, { programs: [], stores: [], words: SORT_WORDS }, layoutOf([]), []);
-  return { code, extent };
+  const { code, inputs } = beginKernel(shapeOf([], SORT_WORDS));
+  return { code, extent: inputs.extent };
 }
 
 /** The range of rows in the region that the current chunk processes, as locals. `to` is exclusive. */

@@ -1,25 +1,23 @@
-import type { Program, SortCommand } from '../../../../primitives/contract/backend.ts';
+import type { SortCommand } from '../../../../primitives/contract/backend.ts';
 import { entryOf } from '../../../../primitives/ir/ir.ts';
-import { Graph, straightLine } from '../../../analyses/straight-line.ts';
+import { Graph } from '../../../analyses/straight-line.ts';
 import {
   argumentWords,
+  beginKernel,
   CHUNK,
-  emitInputs,
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   lengthWords,
   shapeKey,
+  shapeOf,
 } from '../../commands/kernel-arguments.ts';
 import { fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
-import { slotsOf } from '../../wasm/program-graph.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import { straightProgram } from '../../wasm/program-graph.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32, V128 } from '../../wasm/wasm-encoder.ts';
 import { v128 } from '../../wasm/wasm-expressions.ts';
 import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
@@ -46,12 +44,9 @@ const REGIONS_PER_WORKER = 4;
 export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   const { extent, program, beginBit, endBit, keys, payload } = command;
   const hasPayload = entryOf(program.module).results.length > 1 && payload !== undefined;
-  const shape: KernelShape = { programs: [program], stores: [], words: SORT_WORDS };
-  const layout = layoutOf(shape.programs);
+  const shape = shapeOf([program], SORT_WORDS);
   const passes = Math.ceil((endBit - beginBit) / DIGIT_BITS);
-  const write = launcher.compile(`sort ${hasPayload} ${shapeKey(shape, layout)}`, () => [
-    emitRowsOut(shape, layout, hasPayload),
-  ]);
+  const write = launcher.compile(`sort ${hasPayload} ${shapeKey(shape)}`, () => [emitRowsOut(shape, hasPayload)]);
   const radix = launcher.compile(`radix ${passes} ${hasPayload}`, () => emitRadix(passes, hasPayload));
 
   const length = lengthWords(extent, launcher.addresses);
@@ -78,7 +73,7 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
   const [plan, ...rest] = radix.functions;
   const copyOut = rest.pop()!;
   return {
-    words: argumentWords(shape, layout, launcher.addresses, length, 0, own),
+    words: argumentWords(shape, launcher.addresses, length, 0, own),
     phases: [
       fixedPhase(write.functions[0]!, regions),
       fixedPhase(plan!, 1),
@@ -90,9 +85,8 @@ export function launchSort(launcher: Launcher, command: SortCommand): Launch {
 }
 
 /** Writes the rows of a region, and stores the bitwise AND and the bitwise OR of the region's keys. */
-function emitRowsOut(shape: KernelShape, layout: Layout, hasPayload: boolean): FunctionBody {
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, []);
+function emitRowsOut(shape: KernelShape, hasPayload: boolean): FunctionBody {
+  const { code, inputs } = beginKernel(shape);
   const targets = [emitOwnWord(code, sortWord.firstKeys)];
   if (hasPayload) targets.push(emitOwnWord(code, sortWord.firstPayload));
   const { from, to } = emitRegion(code, inputs.extent);
@@ -113,7 +107,7 @@ function emitRowsOut(shape: KernelShape, layout: Layout, hasPayload: boolean): F
       any.set(any.or(words[0]!));
       releaseAll(code, row);
     },
-    vector: vectorRows(code, shape.programs[0]!, layout, inputs, index, targets, all, any),
+    vector: vectorRows(code, inputs, index, targets, all, any),
   });
   const extremes = emitOwnWord(code, sortWord.extremes);
   for (const [k, bits] of [all, any].entries()) store(code, extremes.add(CHUNK.mul(EXTREME_BYTES)), bits, 4 * k);
@@ -122,8 +116,6 @@ function emitRowsOut(shape: KernelShape, layout: Layout, hasPayload: boolean): F
 
 function vectorRows(
   code: Code,
-  program: Program,
-  layout: Layout,
   inputs: KernelInputs,
   index: Int32Local,
   targets: readonly Int32Local[],
@@ -131,7 +123,7 @@ function vectorRows(
   any: Int32Local,
 ): VectorPart | undefined {
   const graph = new Graph();
-  const results = straightLine(graph, program.module, slotsOf(layout, 0), [graph.index()]);
+  const results = straightProgram(graph, inputs.shape, 0);
   if (results === undefined) return undefined;
   const lanes = new VectorCode(code, { ...inputs, index });
   lanes.prepare(results.slice(0, targets.length));

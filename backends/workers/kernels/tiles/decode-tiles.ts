@@ -1,20 +1,18 @@
 import { capacityOf, type DecodeTilesCommand } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
+  beginKernel,
   emitChunk,
-  emitInputs,
   emitOwnMemory,
   emitOwnWord,
   type KernelShape,
-  type Layout,
-  layoutOf,
   lengthWords,
   shapeKey,
+  shapeOf,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
-import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { asInt32 } from '../../wasm/wasm-locals.ts';
 import { fillMemory } from '../../wasm/wasm-statements.ts';
@@ -45,10 +43,9 @@ type TileForm = Pick<DecodeTilesCommand, 'columns' | 'rows' | 'bits'>;
 export function launchDecodeTiles(launcher: Launcher, command: DecodeTilesCommand): Launch {
   const { extent, tile, words, into, columns, rows, bits } = command;
   const cells = columns * rows;
-  const shape: KernelShape = { programs: [tile], stores: [], words: decodeWords.table + TABLE_WORDS };
-  const layout = layoutOf(shape.programs);
-  const kernel = launcher.compile(`decodeTiles ${columns} ${rows} ${bits} ${shapeKey(shape, layout)}`, () => [
-    emitTiles(shape, layout, command),
+  const shape = shapeOf([tile], decodeWords.table + TABLE_WORDS);
+  const kernel = launcher.compile(`decodeTiles ${columns} ${rows} ${bits} ${shapeKey(shape)}`, () => [
+    emitTiles(shape, command),
   ]);
   const { addresses, workers } = launcher;
   const length = lengthWords(extent, addresses);
@@ -65,16 +62,15 @@ export function launchDecodeTiles(launcher: Launcher, command: DecodeTilesComman
   own[decodeWords.into] = addresses.of(into, (capacityOf(extent) * cells * bits) / 32);
   own.push(...unpackTable());
   return {
-    words: argumentWords(shape, layout, addresses, length, chunkSize, own),
+    words: argumentWords(shape, addresses, length, chunkSize, own),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],
   };
 }
 
-function emitTiles(shape: KernelShape, layout: Layout, form: TileForm): FunctionBody {
+function emitTiles(shape: KernelShape, form: TileForm): FunctionBody {
   const { columns, rows, bits } = form;
   const cells = columns * rows;
-  const code = new Code([I32, I32, I32]);
-  const inputs = emitInputs(code, shape, layout, []);
+  const { code, inputs } = beginKernel(shape);
   const memory = emitOwnMemory(code, decodeWords);
   const words = emitOwnWord(code, decodeWords.words);
   const count = emitOwnWord(code, decodeWords.count);

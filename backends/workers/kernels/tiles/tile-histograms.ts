@@ -1,21 +1,18 @@
 import { capacityOf, type TileHistogramsCommand } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
+  beginKernel,
   emitChunk,
-  emitInputs,
   emitOwnMemory,
   emitOwnWord,
   type KernelShape,
-  kernelParameters,
-  type Layout,
-  layoutOf,
   lengthWords,
   shapeKey,
+  shapeOf,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
-import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { i32 } from '../../wasm/wasm-expressions.ts';
 import { asInt32 } from '../../wasm/wasm-locals.ts';
@@ -73,17 +70,16 @@ const CHUNK_CELLS = 2 ** 18;
 export function launchTileHistograms(launcher: Launcher, command: TileHistogramsCommand): Launch {
   const { extent, tile, part, bin, words, masks, hidden, columns, rows, bins, histograms, into } = command;
   const cells = columns * rows;
-  const shape: KernelShape = { programs: [tile, part, bin], stores: [], words: tileWords.table + TABLE_WORDS };
-  const layout = layoutOf(shape.programs);
+  const shape = shapeOf([tile, part, bin], tileWords.table + TABLE_WORDS);
   const { addresses, workers } = launcher;
   const length = lengthWords(extent, addresses);
   const counters = bins * histograms;
   const tables = workers > 1 && worthTables(counters, workers, (length[2] * cells) / SHARING) ? workers : 1;
   const shared = tables < workers;
   const kind = `${columns} ${rows} ${command.bits} ${hidden !== undefined} ${shared}`;
-  const kernel = launcher.compile(`tileHistograms ${kind} ${shapeKey(shape, layout)}`, () => [
+  const kernel = launcher.compile(`tileHistograms ${kind} ${shapeKey(shape)}`, () => [
     emitClear(),
-    emitCounting(shape, layout, command, shared),
+    emitCounting(shape, command, shared),
     emitMerge(),
   ]);
   const [clear, count, merge] = kernel.functions as readonly [number, number, number];
@@ -110,18 +106,12 @@ export function launchTileHistograms(launcher: Launcher, command: TileHistograms
   ];
   const phases: Phase[] = [overTables(clear, counters * tables), { run: count, length, chunkSize, minimum: 0 }];
   if (tables > 1) phases.push(overTables(merge, counters));
-  return { words: argumentWords(shape, layout, addresses, length, chunkSize, own), phases };
+  return { words: argumentWords(shape, addresses, length, chunkSize, own), phases };
 }
 
-function emitCounting(
-  shape: KernelShape,
-  layout: Layout,
-  command: TileHistogramsCommand,
-  shared: boolean,
-): FunctionBody {
+function emitCounting(shape: KernelShape, command: TileHistogramsCommand, shared: boolean): FunctionBody {
   const { columns, rows, hidden } = command;
-  const code = new Code(kernelParameters);
-  const inputs = emitInputs(code, shape, layout, []);
+  const { code, inputs } = beginKernel(shape);
   const word = (name: keyof typeof tileWords) => emitOwnWord(code, tileWords[name]);
   const memory = emitOwnMemory(code, tileWords);
   const decoder = tileDecoder(code, command, {
