@@ -30,25 +30,19 @@ export function literalRange({ type, value }: Literal): ValueRange {
  * holds all values of the type.
  */
 export function operationRange(
-  { name, operands }: Operation,
+  operation: Operation,
   type: ScalarType,
   rangeOf: (operand: Operand) => ValueRange,
 ): ValueRange {
   const whole = WHOLE[type];
   if (type !== 'u32' && type !== 'i32') return whole;
-  const [a, b = a] = operands.map(rangeOf) as [ValueRange, ValueRange?];
-  const range = rangeOfResult(name, operands, a, b);
+  const range = rangeOfResult(operation, operation.operands.map(rangeOf));
   return range !== undefined && range.min >= whole.min && range.max <= whole.max ? range : whole;
 }
 
 /** The range of an operation's result before wrapping to 32 bits; undefined if nothing is known. */
-function rangeOfResult(
-  name: Operation['name'],
-  operands: readonly Operand[],
-  a: ValueRange,
-  b: ValueRange,
-): ValueRange | undefined {
-  const isFloat = operands[0]!.type === 'f32';
+export function rangeOfResult({ name, operands }: Operation, ranges: readonly ValueRange[]): ValueRange | undefined {
+  const [a, b = a] = ranges as readonly [ValueRange, ValueRange?];
   const { bounds } = factsOf(name);
   if (bounds !== undefined) return { min: bounds[0], max: bounds[1] };
   switch (name) {
@@ -56,17 +50,22 @@ function rangeOfResult(
       return { min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) };
     case 'convert':
     case 'bits':
-      return isFloat ? undefined : a;
+      return operands[0]!.type === 'f32' ? undefined : a;
     case 'add':
       return { min: a.min + b.min, max: a.max + b.max };
     case 'sub':
       return { min: a.min - b.max, max: a.max - b.min };
+    case 'neg':
+      return { min: -a.max, max: -a.min };
     case 'mul':
       return products(a, b);
     case 'min':
       return { min: Math.min(a.min, b.min), max: Math.min(a.max, b.max) };
     case 'max':
       return { min: Math.max(a.min, b.min), max: Math.max(a.max, b.max) };
+    case 'shl':
+      if (b.min === b.max) return products(a, powerOfTwo(b));
+      return a.min >= 0 && b.min >= 0 && b.max < 32 ? { min: a.min * 2 ** b.min, max: a.max * 2 ** b.max } : undefined;
     default:
       return a.min >= 0 && b.min >= 0 ? rangeOfUnsigned(name, a, b) : undefined;
   }
@@ -78,21 +77,39 @@ function rangeOfUnsigned(name: Operation['name'], a: ValueRange, b: ValueRange):
     case 'and':
       return { min: 0, max: Math.min(a.max, b.max) };
     case 'or':
-    case 'xor':
-      return { min: 0, max: 2 ** (32 - Math.clz32(a.max | b.max)) - 1 };
-    case 'shl':
-      return b.max < 32 ? { min: a.min * 2 ** b.min, max: a.max * 2 ** b.max } : undefined;
+    case 'xor': {
+      const most = Math.min(a.max + b.max, 2 ** (32 - Math.clz32(a.max | b.max)) - 1);
+      return { min: name === 'or' ? Math.max(a.min, b.min) : 0, max: most };
+    }
     case 'shr':
-      return b.min === b.max && b.max < 32
-        ? { min: Math.floor(a.min / 2 ** b.min), max: Math.floor(a.max / 2 ** b.min) }
-        : { min: 0, max: a.max };
+      return b.min === b.max ? quotients(a, powerOfTwo(b)) : { min: 0, max: a.max };
     case 'div':
-      return b.min > 0 ? { min: Math.floor(a.min / b.max), max: Math.floor(a.max / b.min) } : undefined;
+      // A number divided by 0 is the number.
+      return b.min > 0 ? quotients(a, b) : { min: 0, max: a.max };
     case 'rem':
-      return b.min > 0 ? { min: 0, max: Math.min(a.max, b.max - 1) } : undefined;
+      return remainders(a, b);
     default:
       return undefined;
   }
+}
+
+/** The factor of a shift by a known number of bits. */
+function powerOfTwo(bits: ValueRange): ValueRange {
+  const factor = 2 ** (bits.min & 31);
+  return { min: factor, max: factor };
+}
+
+function quotients(a: ValueRange, b: ValueRange): ValueRange {
+  return { min: Math.floor(a.min / b.max), max: Math.floor(a.max / b.min) };
+}
+
+/** A remainder of a division by 0 is 0. */
+function remainders(a: ValueRange, b: ValueRange): ValueRange {
+  const turn = Math.floor(a.min / b.min);
+  if (b.min > 0 && b.min === b.max && turn === Math.floor(a.max / b.min)) {
+    return { min: a.min - turn * b.min, max: a.max - turn * b.min };
+  }
+  return { min: 0, max: Math.min(a.max, Math.max(0, b.max - 1)) };
 }
 
 function products(a: ValueRange, b: ValueRange): ValueRange {

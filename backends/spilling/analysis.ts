@@ -115,7 +115,7 @@ export function elementsOf(
 ): ReadonlyMap<string, Elements> {
   if (from >= to) return new Map([...arrays.keys()].map((name) => [name, { from: 0, to: 0 }]));
   return elementsRead(module, {
-    index: { lo: from, hi: to - 1 },
+    index: { min: from, max: to - 1 },
     uniform: (name) => uniforms.get(name)!,
     length: (name) => arrays.get(name)?.length ?? 0,
     cell: (name) => cells.get(name),

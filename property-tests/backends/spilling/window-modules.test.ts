@@ -70,7 +70,7 @@ test(
         const module = moduleOfSketch(sketch);
         const length = (name: string): number => inputs.arrays[name]!.length;
         const found = elementsRead(module, {
-          index: { lo: from, hi: from + rows - 1 },
+          index: { min: from, max: from + rows - 1 },
           uniform: (name) => inputs.uniforms[name]!,
           length,
           cell: () => undefined,
