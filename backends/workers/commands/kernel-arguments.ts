@@ -19,7 +19,7 @@ import { I32, type ValueType } from '../wasm/wasm-encoder.ts';
 import { type Int32, load, loadF32, parameter, type Scalar } from '../wasm/wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal } from '../wasm/wasm-locals.ts';
 import { lower, when } from '../wasm/wasm-statements.ts';
-import type { Addresses, Use } from './launch.ts';
+import type { Addresses, Launcher, Use } from './launch.ts';
 
 /**
  * The parts of a kernel's arguments on which compiled code depends. The arguments are consecutive words of shared
@@ -293,26 +293,21 @@ export function ownWord(word: number): Int32 {
   return load(ARGUMENTS, ownWordOffset(word));
 }
 
-/** Indices of the kernel-specific words that locate the private memory of a thread or chunk. */
-export interface OwnMemoryWords {
-  /**
-   * Index of the word that holds the address of the private memory of all threads. The word with the index `ownBytes`
-   * holds the number of bytes per thread.
-   */
-  readonly own: number;
-  readonly ownBytes: number;
-  /**
-   * Index of the word that is 1 if there are fewer chunks than threads, else 0. If the word is 1, private memory
-   * belongs to a chunk instead of a thread.
-   */
-  readonly byChunk: number;
+/**
+ * Takes private memory of `bytes` bytes for each thread, and returns three kernel-specific words for
+ * {@link emitOwnMemory}: its address, `bytes`, and whether there are fewer chunks than threads. If so, the memory
+ * belongs to chunks instead of threads.
+ */
+export function takeOwnMemory({ workers, scratch }: Launcher, bytes: number, chunks: number): number[] {
+  return [scratch(bytes * Math.max(1, Math.min(workers, chunks))), bytes, Number(chunks < workers)];
 }
 
-/** Loads the address of the private memory for the current chunk into a local. */
-export function emitOwnMemory(code: Code, words: OwnMemoryWords): Int32Local {
-  const memory = emitOwnWord(code, words.own);
-  const bytes = emitOwnWord(code, words.ownBytes);
-  const byChunk = emitOwnWord(code, words.byChunk);
+/**
+ * Loads the address of the private memory for the current chunk into a local. `word` is the index of the first of the
+ * three kernel-specific words of {@link takeOwnMemory}.
+ */
+export function emitOwnMemory(code: Code, word: number): Int32Local {
+  const [memory, bytes, byChunk] = [emitOwnWord(code, word), emitOwnWord(code, word + 1), emitOwnWord(code, word + 2)];
   memory.set(memory.add(bytes.mul(byChunk.select(CHUNK, WORKER))));
   for (const local of [bytes, byChunk]) code.release(local);
   return memory;

@@ -17,14 +17,8 @@ import { releaseAll } from '../shared/monoid-code.ts';
 
 /** Indices of the kernel-specific argument words. */
 export const crossWords = {
-  /** Words 0 and 1: the address of the private memory of all threads, and the number of bytes per thread. */
+  /** Words 0 … 2: the private memory; see `takeOwnMemory`. */
   own: 0,
-  ownBytes: 1,
-  /**
-   * Word 2: 1 if there are fewer chunks than threads, else 0. If the word is 1, private memory belongs to a chunk
-   * instead of a thread.
-   */
-  byChunk: 2,
   /** Word 3: the number of rows of the left table. */
   rows: 3,
   /**
@@ -69,7 +63,7 @@ function tileBytes({ left, dimensions }: CrossReduceCommand): number {
  */
 export function emitBlock(shape: KernelShape, command: CrossReduceCommand): FunctionBody {
   const { code, inputs } = beginKernel(shape);
-  const memory = emitOwnMemory(code, crossWords);
+  const memory = emitOwnMemory(code, crossWords.own);
   const [rows, blocks] = [emitOwnWord(code, crossWords.rows), emitOwnWord(code, crossWords.blocks)];
   const [first, count] = [code.local(I32), code.local(I32)];
   first.set(CHUNK.remU(blocks).mul(ROWS));

@@ -3,7 +3,14 @@ import { runsOf } from '../../../../primitives/derived/cross-reduce-by-rows.ts';
 import { entryOf } from '../../../../primitives/ir/ir.ts';
 import { combineGraph } from '../../../analyses/monoid-shapes.ts';
 import { Graph } from '../../../analyses/straight-line.ts';
-import { argumentWords, type KernelShape, lengthWords, shapeKey, shapeOf } from '../../commands/kernel-arguments.ts';
+import {
+  argumentWords,
+  type KernelShape,
+  lengthWords,
+  shapeKey,
+  shapeOf,
+  takeOwnMemory,
+} from '../../commands/kernel-arguments.ts';
 import { fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
 import { straightFunctor } from '../../wasm/program-graph.ts';
 import { monoidKey } from '../shared/monoid-code.ts';
@@ -67,10 +74,7 @@ export function launchCrossReduce(launcher: Launcher, command: CrossReduceComman
   const runsOfChunk = Math.max(1, Math.ceil(runs / wanted));
   const chunks = rows === 0 ? 0 : blocks * Math.ceil(runs / runsOfChunk);
   const bytes = 16 * Math.ceil(scratchBytes(command) / 16);
-  const words: number[] = [];
-  words[crossWords.own] = launcher.scratch(bytes * Math.max(1, Math.min(workers, chunks)));
-  words[crossWords.ownBytes] = bytes;
-  words[crossWords.byChunk] = Number(chunks < workers);
+  const words = takeOwnMemory(launcher, bytes, chunks);
   words[crossWords.rows] = rows;
   words[crossWords.blocks] = blocks;
   words[crossWords.run] = run;

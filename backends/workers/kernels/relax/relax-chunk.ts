@@ -26,14 +26,8 @@ import { ROUND_FUNCTION, roundArguments } from './relax-round.ts';
 
 /** Indices of the kernel-specific argument words. */
 export const relaxWords = {
-  /** Words 0 and 1: the address of the private memory of all threads, and the number of bytes per thread. */
+  /** Words 0 … 2: the private memory; see `takeOwnMemory`. */
   own: 0,
-  ownBytes: 1,
-  /**
-   * Word 2: 1 if there are fewer chunks than threads, else 0. If the word is 1, private memory belongs to a chunk
-   * instead of a thread.
-   */
-  byChunk: 2,
   maxRounds: 3,
   rounds: 4,
   roundsCapacity: 5,
@@ -53,7 +47,7 @@ export function emitChunkOfGrids(shape: KernelShape, form: GridForm, command: Re
   const { code, inputs } = beginKernel(shape);
   const [grids] = inputs.environments;
   const { from, to } = emitChunk(code, inputs.extent);
-  const memory = emitOwnMemory(code, relaxWords);
+  const memory = emitOwnMemory(code, relaxWords.own);
   const [g, rounds] = [code.local(I32), code.local(I32)];
   const relaxGrid = (first: Int32Local, width: Int32Local, height: Int32Local): void => {
     const [rowBytes, leafBytes, totals] = [code.local(I32), code.local(I32), code.local(I32)];

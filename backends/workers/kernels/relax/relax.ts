@@ -1,5 +1,5 @@
 import { capacityOf, type RelaxCommand } from '../../../../primitives/contract/backend.ts';
-import { argumentWords, lengthWords, shapeKey, shapeOf } from '../../commands/kernel-arguments.ts';
+import { argumentWords, lengthWords, shapeKey, shapeOf, takeOwnMemory } from '../../commands/kernel-arguments.ts';
 import type { Launch, Launcher } from '../../commands/launch.ts';
 import { monoidKey } from '../shared/monoid-code.ts';
 import { emitChunkOfGrids, relaxWords } from './relax-chunk.ts';
@@ -23,15 +23,12 @@ export function launchRelax(launcher: Launcher, command: RelaxCommand): Launch {
     emitChunkOfGrids(shape, form, command),
     emitRound(shape, form, command),
   ]);
-  const { addresses, workers } = launcher;
+  const { addresses } = launcher;
   const length = lengthWords(extent, addresses);
   const chunkSize = Math.max(1, Math.min(LARGEST_CHUNK, Math.floor(CHUNK_CELLS / (maxWidth * maxHeight))));
   const chunks = Math.ceil(length[2] / chunkSize);
   const bytes = 16 * Math.ceil(ownBytes(form, command) / 16);
-  const words: number[] = [];
-  words[relaxWords.own] = launcher.scratch(bytes * Math.max(1, Math.min(workers, chunks)));
-  words[relaxWords.ownBytes] = bytes;
-  words[relaxWords.byChunk] = Number(chunks < workers);
+  const words = takeOwnMemory(launcher, bytes, chunks);
   words[relaxWords.maxRounds] = maxRounds;
   words[relaxWords.rounds] = addresses.of({ buffer: rounds.buffer, word: rounds.offset }, rounds.capacity);
   words[relaxWords.roundsCapacity] = rounds.capacity;

@@ -9,6 +9,7 @@ import {
   lengthWords,
   shapeKey,
   shapeOf,
+  takeOwnMemory,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
@@ -23,9 +24,8 @@ import { TABLE_WORDS, unpackTable } from './unpack-block.ts';
 
 /** Indices of the kernel-specific argument words. */
 const decodeWords = {
+  /** The three words of `takeOwnMemory`. */
   own: 0,
-  ownBytes: 1,
-  byChunk: 2,
   /** Address of the words with the tiles, and their number. */
   words: 3,
   count: 4,
@@ -51,12 +51,8 @@ export function launchDecodeTiles(launcher: Launcher, command: DecodeTilesComman
   const length = lengthWords(extent, addresses);
   const chunkSize = Math.max(1, Math.floor(chunkSizeOf(length[2] * cells, workers) / cells));
   const chunks = Math.ceil(length[2] / chunkSize);
-  const bytes = decoderBytes(command);
   const count = capacityOf(words.length);
-  const own: number[] = [];
-  own[decodeWords.own] = launcher.scratch(bytes * Math.max(1, Math.min(workers, chunks)));
-  own[decodeWords.ownBytes] = bytes;
-  own[decodeWords.byChunk] = Number(chunks < workers);
+  const own = takeOwnMemory(launcher, decoderBytes(command), chunks);
   own[decodeWords.words] = addresses.of({ buffer: words.buffer, word: words.offset }, count);
   own[decodeWords.count] = count;
   own[decodeWords.into] = addresses.of(into, (capacityOf(extent) * cells * bits) / 32);
@@ -71,7 +67,7 @@ function emitTiles(shape: KernelShape, form: TileForm): FunctionBody {
   const { columns, rows, bits } = form;
   const cells = columns * rows;
   const { code, inputs } = beginKernel(shape);
-  const memory = emitOwnMemory(code, decodeWords);
+  const memory = emitOwnMemory(code, decodeWords.own);
   const words = emitOwnWord(code, decodeWords.words);
   const count = emitOwnWord(code, decodeWords.count);
   const into = emitOwnWord(code, decodeWords.into);

@@ -9,6 +9,7 @@ import {
   lengthWords,
   shapeKey,
   shapeOf,
+  takeOwnMemory,
 } from '../../commands/kernel-arguments.ts';
 import { chunkSizeOf, type Launch, type Launcher, type Phase } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
@@ -39,9 +40,8 @@ import { TABLE_WORDS, unpackTable } from './unpack-block.ts';
 
 /** Indices of the kernel-specific argument words, after those of the tables in which cells are counted. */
 const tileWords = {
+  /** The three words of `takeOwnMemory`. */
   own: WORDS,
-  ownBytes: WORDS + 1,
-  byChunk: WORDS + 2,
   /** Address of the words with the tiles, and their number. */
   words: WORDS + 3,
   count: WORDS + 4,
@@ -90,15 +90,14 @@ export function launchTileHistograms(launcher: Launcher, command: TileHistograms
   const rowBytes = counterBytes(command);
   const rowTables = launcher.scratch(workers * rowBytes);
   const stride = tables === 1 ? 0 : 4 * counters;
-  const bytes = decoderBytes(command) + maskBytes(command);
-  const memory = launcher.scratch(bytes * Math.max(1, Math.min(workers, chunks)));
+  const memory = takeOwnMemory(launcher, decoderBytes(command) + maskBytes(command), chunks);
   const placed = ({ buffer, offset, length }: typeof words): [number, number] => {
     const count = capacityOf(length);
     return [addresses.of({ buffer, word: offset }, count), count];
   };
   const own = [
     ...[target, bins, histograms, 0, 0, first, stride, tables, rowTables, rowBytes, 4 * counters],
-    ...[memory, bytes, Number(chunks < workers)],
+    ...memory,
     ...placed(words),
     ...placed(masks),
     ...(hidden === undefined ? [0, 0, 0, 0] : [...placed(hidden.bits), hidden.pitch, hidden.bin]),
@@ -113,7 +112,7 @@ function emitCounting(shape: KernelShape, command: TileHistogramsCommand, shared
   const { columns, rows, hidden } = command;
   const { code, inputs } = beginKernel(shape);
   const word = (name: keyof typeof tileWords) => emitOwnWord(code, tileWords[name]);
-  const memory = emitOwnMemory(code, tileWords);
+  const memory = emitOwnMemory(code, tileWords.own);
   const decoder = tileDecoder(code, command, {
     ...{ memory, words: word('words'), count: word('count'), table: tileWords.table },
   });
