@@ -1,12 +1,10 @@
-import type { Counters, WordSink } from '../../../primitives/contract/backend.ts';
-import type { Failure } from '../device/failure.ts';
+import type { WordSink } from '../../../primitives/contract/backend.ts';
 import { MAP_MODE_READ } from '../device/usage.ts';
-import type { DispatchRecorder, Staged } from '../launches/recorder.ts';
+import type { Staged } from '../launches/recorder.ts';
 import { type Memory, sizeClass } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';
 import { rangesOf, type WordRange } from '../memory/ranges.ts';
-import { DOWNLOAD_USAGE, type Mapper } from './staging.ts';
-import type { StagingSize } from './staging-size.ts';
+import { DOWNLOAD_USAGE, type StagingOptions } from './staging.ts';
 
 /** Copies data from the device to the host. */
 export interface Downloads {
@@ -18,17 +16,6 @@ export interface Downloads {
   /** Destroys the staging buffers that are not in use. */
   trim(): void;
   destroy(): void;
-}
-
-export interface DownloadsOptions {
-  readonly device: GPUDevice;
-  readonly size: StagingSize;
-  readonly mapped: Mapper;
-  readonly recorder: DispatchRecorder;
-  readonly failure: Failure;
-  readonly counters: Counters;
-  /** Finds out why a call to the device failed, given the error of that call. */
-  readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
 /** A pending call of {@link Downloads.read}. */
@@ -62,7 +49,7 @@ const SMALL = 2 ** -10;
  */
 const WORTH_SUBMITTING = 2 ** -4;
 
-export function createDownloads(options: DownloadsOptions): Downloads {
+export function createDownloads(options: StagingOptions): Downloads {
   const { device, size, mapped, recorder, failure, counters, explain } = options;
   const max = size.buffers * size.bytes;
   const small = size.bytes * SMALL;

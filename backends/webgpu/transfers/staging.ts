@@ -1,4 +1,24 @@
+import type { Counters } from '../../../primitives/contract/backend.ts';
+import type { Failure } from '../device/failure.ts';
 import { usage } from '../device/usage.ts';
+import type { DispatchRecorder } from '../launches/recorder.ts';
+import type { StagingSize } from './staging-size.ts';
+
+/** The parts of a backend that transfers need. */
+export interface TransferHost {
+  readonly device: GPUDevice;
+  readonly recorder: DispatchRecorder;
+  readonly failure: Failure;
+  readonly counters: Counters;
+  /** Finds out why a call to the device failed, given the error of that call. */
+  readonly explain: (cause: unknown) => Promise<unknown>;
+}
+
+/** What transfers through staging memory need. */
+export interface StagingOptions extends TransferHost {
+  readonly size: StagingSize;
+  readonly mapped: Mapper;
+}
 
 /** Maps the first `bytes` bytes of a buffer. */
 export type Mapper = (gpu: GPUBuffer, mode: number, bytes: number) => Promise<unknown>;

@@ -1,9 +1,7 @@
-import type { Counters, WordSink, WordSource } from '../../../primitives/contract/backend.ts';
-import type { Failure } from '../device/failure.ts';
-import type { DispatchRecorder } from '../launches/recorder.ts';
+import type { WordSink, WordSource } from '../../../primitives/contract/backend.ts';
 import type { Memory } from '../memory/memory.ts';
 import { createDownloads } from './downloads.ts';
-import { createMapper } from './staging.ts';
+import { createMapper, type StagingOptions, type TransferHost } from './staging.ts';
 import { STAGING, type StagingSize } from './staging-size.ts';
 import { createUploadRing } from './upload-ring.ts';
 import { createUploads } from './uploads.ts';
@@ -23,24 +21,18 @@ export interface Transfers {
   quiet(): Promise<void>;
 }
 
-export interface TransfersOptions {
-  readonly device: GPUDevice;
+export interface TransfersOptions extends TransferHost {
   /** Whether other code uses the device too. */
   readonly shared: boolean;
   readonly size?: StagingSize | undefined;
-  readonly recorder: DispatchRecorder;
-  readonly failure: Failure;
-  readonly counters: Counters;
-  /** Finds out why a call to the device failed, given the error of that call. */
-  readonly explain: (cause: unknown) => Promise<unknown>;
 }
 
 export function createTransfers(options: TransfersOptions): Transfers {
   const { device, shared, size = STAGING } = options;
-  const mapped = createMapper(device, shared);
-  const ring = createUploadRing({ ...options, size, mapped });
-  const { write, upload, quiet } = createUploads({ ...options, ring });
-  const downloads = createDownloads({ ...options, size, mapped });
+  const staging: StagingOptions = { ...options, size, mapped: createMapper(device, shared) };
+  const ring = createUploadRing(staging);
+  const { write, upload, quiet } = createUploads(ring, options);
+  const downloads = createDownloads(staging);
   return {
     write,
     upload,

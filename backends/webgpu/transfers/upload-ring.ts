@@ -1,9 +1,7 @@
-import type { Counters } from '../../../primitives/contract/backend.ts';
-import type { Failure } from '../device/failure.ts';
 import { MAP_MODE_WRITE } from '../device/usage.ts';
-import type { DispatchRecorder, Staged } from '../launches/recorder.ts';
+import type { Staged } from '../launches/recorder.ts';
 import type { BufferPart } from '../memory/part.ts';
-import { type Mapper, UPLOAD_USAGE } from './staging.ts';
+import { type StagingOptions, UPLOAD_USAGE } from './staging.ts';
 import type { StagingSize } from './staging-size.ts';
 
 /** A mapped staging buffer of the upload ring. */
@@ -47,15 +45,6 @@ export interface UploadRing {
   destroy(): void;
 }
 
-export interface UploadRingOptions {
-  readonly device: GPUDevice;
-  readonly size: StagingSize;
-  readonly mapped: Mapper;
-  readonly recorder: DispatchRecorder;
-  readonly failure: Failure;
-  readonly counters: Counters;
-}
-
 interface RingSlab extends Slab, Staged {
   used: number;
   /** Whether a caller has taken the buffer and may write to it at any time. */
@@ -65,7 +54,7 @@ interface RingSlab extends Slab, Staged {
 /** WebGPU requires that mapped ranges start at multiples of this number of bytes. */
 const RANGE_ALIGNMENT = 8;
 
-export function createUploadRing({ device, size, mapped, recorder, failure, counters }: UploadRingOptions): UploadRing {
+export function createUploadRing({ device, size, mapped, recorder, failure, counters }: StagingOptions): UploadRing {
   const all = new Set<RingSlab>();
   const ready: RingSlab[] = [];
   let waiting: ((slab: RingSlab | undefined) => void)[] = [];

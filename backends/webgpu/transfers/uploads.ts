@@ -1,10 +1,9 @@
 import type { WordSource } from '../../../primitives/contract/backend.ts';
 import { inLanes } from '../../common/lanes.ts';
-import type { Failure } from '../device/failure.ts';
-import type { DispatchRecorder } from '../launches/recorder.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';
 import { rangesOf, type WordRange } from '../memory/ranges.ts';
+import type { TransferHost } from './staging.ts';
 import type { Slab, UploadRing } from './upload-ring.ts';
 
 /** Copies from the host to the device. */
@@ -25,15 +24,7 @@ const MIN_SHARE = 1 / 64;
 /** Minimum size in bytes of the pieces into which sources are split, so that several reads are pending at a time. */
 const MIN_PIECE = 2 ** 20;
 
-export interface UploadsOptions {
-  readonly ring: UploadRing;
-  readonly recorder: DispatchRecorder;
-  readonly failure: Failure;
-  /** Finds out why a call to the device failed, given the error of that call. */
-  readonly explain: (cause: unknown) => Promise<unknown>;
-}
-
-export function createUploads({ ring, recorder, failure, explain }: UploadsOptions): GpuUploads {
+export function createUploads(ring: UploadRing, { recorder, failure, explain }: TransferHost): GpuUploads {
   const { buffers, bytes: slabBytes } = ring.size;
   const min = slabBytes * MIN_SHARE;
   const reading = new Set<Promise<void>>();
