@@ -9,14 +9,16 @@ import { BLOCK } from '../../../../primitives/contract/combination-tree.ts';
 import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 import { combinesInAnyOrder } from '../../../analyses/monoid-shapes.ts';
 import { type Bindings, createBindings } from '../../launches/bindings.ts';
-import { type Engine, type KernelText, launch, placeParameters } from '../../launches/engine.ts';
+import { type Engine, launch, placeParameters } from '../../launches/engine.ts';
 import { emitProgram, programKey } from '../../launches/link.ts';
 import { type LengthWords, type Parameters, parameter } from '../../launches/parameters.ts';
 import type { ParameterSlot } from '../../launches/recorder.ts';
+import type { Memory } from '../../memory/memory.ts';
 import { separate } from '../../memory/snapshot.ts';
 import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { isLight } from '../../wgsl/module-size.ts';
 import {
+  type BlockForm,
   blockForm,
   blocksPerGroup,
   blockThreads,
@@ -29,7 +31,7 @@ import { bindDestination, type Destination, linkCell, type States } from '../sha
 import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from '../shared/record.ts';
 import type { KernelSource } from '../shared/source.ts';
 import { prepareSource } from '../shared/stored-source.ts';
-import { bindProgram } from '../shared/windows.ts';
+import { bindProgram, type IndexRange } from '../shared/windows.ts';
 import { ANY_ORDER_BINDINGS, reduceInAnyOrder } from './reduce-any-order.ts';
 
 /** Number of storage buffers that the kernel of a tree level binds in addition to the program's storage buffers. */
@@ -95,18 +97,15 @@ export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, 
     const bindings = createBindings();
     const elements = bindProgram(program, window, bindings, parameters);
     slot = placeParameters(engine, parameters);
-    launchLevel(engine, tree, {
-      level: 0,
+    const level: Level = {
+      ...lowestLevel(window),
       bindings,
       slot,
-      into,
-      first: window.from / BLOCK,
-      blocks: Math.max(1, Math.ceil((window.to - window.from) / BLOCK)),
-      end: window.to,
       light: isLight(program.module),
       key: programKey(elements),
-      evaluation: (shader) => `${emitProgram(elements, shader)}\n${emitEvaluation(program)}`,
-    });
+      code: (shader) => `${emitProgram(elements, shader)}\n${emitEvaluation(program)}`,
+    };
+    reduceLevel(engine, tree, level, into);
   }
   return slot!;
 }
@@ -125,65 +124,93 @@ export function reduceTotals(
   const bindings = createBindings();
   const from = bindings.bind(memory, 'read');
   const { types } = tree.monoid;
-  launchLevel(engine, tree, {
-    level,
+  const totals: Level = {
+    ...higherLevel(memory, level, types),
     bindings,
     slot,
-    into,
-    first: 0,
-    blocks: Math.ceil(memory.words / types.length / BLOCK),
-    end: memory.words,
-    light: true,
     key: `t${from}.${strideWord}`,
-    evaluation: () => emitStateLoad('evaluate', from, parameter(strideWord), types),
-  });
+    code: () => emitStateLoad('evaluate', from, parameter(strideWord), types),
+  };
+  reduceLevel(engine, tree, totals, into);
 }
 
-interface Level {
+/** The elements that a launch takes in blocks. */
+export interface Level {
   readonly level: number;
   readonly bindings: Bindings;
-  readonly slot: ParameterSlot;
-  readonly into: Destination;
+  /** The kernel parameters, if they are shared with other levels. */
+  readonly slot: ParameterSlot | undefined;
   readonly first: number;
   readonly blocks: number;
   /** Index after the last element that the launch processes. */
   readonly end: number;
-  /** Whether the code of the evaluation is short enough to be repeated in the kernel. */
+  /** Whether the code that evaluates and consumes an element is short enough to be repeated in the kernel. */
   readonly light: boolean;
   readonly key: string;
-  /** Returns WGSL of `evaluate(i) -> S`, which computes an element. */
-  readonly evaluation: (shader: Shader) => string;
+  /** Returns WGSL of `evaluate(i) -> S`, which computes an element, and of what else the kernel needs. */
+  readonly code: (shader: Shader) => string;
 }
 
-function launchLevel(engine: Engine, { monoid, parameters, length }: Tree, level: Level): void {
-  const { bindings, into, slot, first, blocks, end } = level;
-  const out = bindDestination(into, bindings);
-  const form = blockForm(engine, monoid.types.length, level.light);
-  const code = (shader: Shader): KernelText => {
-    const evaluation = level.evaluation(shader);
-    const { cell } = into;
-    const write = (block: string, state: string): string =>
-      `write_total(${cell === undefined ? block : parameter(cell.word)}, ${state});`;
-    return {
-      threads: blockThreads(form),
-      subgroups: form.lanes !== undefined,
-      declarations: `${emitMonoid(monoid, shader)}
-${evaluation}
-${emitStateStore('write_total', out, parameter(into.strideWord), monoid.types)}
-${emitLevelLength(length, level.level)}
-${emitBlockFunctions(form, monoid.types)}`,
-      main: emitBlockTotals(form, write, cell && ((state) => write('', state))),
-    };
-  };
-  const place = [out, into.cell?.word, into.strideWord, length.raw].join('.');
-  const key = `reduce ${Object.values(form).join()} ${monoidKey(monoid)} ${level.key} ${level.level} ${place}`;
+/** The blocks of a window of the elements. */
+export function lowestLevel({ from, to }: IndexRange): Pick<Level, 'level' | 'first' | 'blocks' | 'end'> {
+  return { level: 0, first: from / BLOCK, blocks: Math.max(1, Math.ceil((to - from) / BLOCK)), end: to };
+}
+
+/** The blocks of the totals of a level. */
+export function higherLevel(
+  { words }: Memory,
+  level: number,
+  types: readonly ScalarType[],
+): Pick<Level, 'level' | 'first' | 'blocks' | 'end' | 'light'> {
+  return { level, first: 0, blocks: Math.ceil(words / types.length / BLOCK), end: words, light: true };
+}
+
+function reduceLevel(engine: Engine, tree: Tree, level: Level, into: Destination): void {
+  const out = bindDestination(into, level.bindings);
+  const { cell } = into;
+  const write = (block: string, state: string): string =>
+    `write_total(${cell === undefined ? block : parameter(cell.word)}, ${state});`;
+  launchLevel(engine, tree, level, {
+    key: `reduce ${[out, cell?.word, into.strideWord].join('.')}`,
+    declarations: emitStateStore('write_total', out, parameter(into.strideWord), tree.monoid.types),
+    main: (form) => emitBlockTotals(form, write, cell && ((state) => write('', state))),
+  });
+}
+
+/** A kernel that takes elements in blocks. */
+export interface BlockKernel {
+  readonly key: string;
+  readonly declarations: string;
+  main(form: BlockForm): string;
+}
+
+/** Launches a kernel for the elements of a level. */
+export function launchLevel(
+  engine: Engine,
+  { monoid, parameters, length }: Tree,
+  { level, bindings, slot, first, blocks, end, light, key, code }: Level,
+  kernel: BlockKernel,
+): void {
+  const form = blockForm(engine, monoid.types.length, light);
   launch(engine, {
-    key,
+    key: `${kernel.key} ${Object.values(form).join()} ${monoidKey(monoid)} ${key} ${level} ${length.raw}`,
     parameters,
     slot,
     bindings,
-    code,
     groups: Math.ceil(blocks / blocksPerGroup(form)),
     words: [first, end],
+    code: (shader) => {
+      const functions = code(shader);
+      return {
+        threads: blockThreads(form),
+        subgroups: form.lanes !== undefined,
+        declarations: `${emitMonoid(monoid, shader)}
+${functions}
+${kernel.declarations}
+${emitLevelLength(length, level)}
+${emitBlockFunctions(form, monoid.types)}`,
+        main: kernel.main(form),
+      };
+    },
   });
 }

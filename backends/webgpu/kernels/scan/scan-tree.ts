@@ -1,23 +1,22 @@
 import { type Cell, capacityOf, type Extent, type MonoidProgram } from '../../../../primitives/contract/backend.ts';
-import { BLOCK } from '../../../../primitives/contract/combination-tree.ts';
-import { type Bindings, createBindings } from '../../launches/bindings.ts';
-import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
+import { createBindings } from '../../launches/bindings.ts';
+import type { Engine } from '../../launches/engine.ts';
 import { parameter } from '../../launches/parameters.ts';
 import type { ParameterSlot } from '../../launches/recorder.ts';
-import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { isLight } from '../../wgsl/module-size.ts';
-import { allocateTotals, reduceProgram, reduceTotals, type Tree } from '../reduce/reduce.ts';
 import {
-  blockForm,
-  blocksPerGroup,
-  blockThreads,
-  emitBlockFunctions,
-  emitBlockScan,
-  emitLevelLength,
-  levelsOf,
-} from '../shared/blocks.ts';
+  allocateTotals,
+  higherLevel,
+  type Level,
+  launchLevel,
+  lowestLevel,
+  reduceProgram,
+  reduceTotals,
+  type Tree,
+} from '../reduce/reduce.ts';
+import { emitBlockScan, levelsOf } from '../shared/blocks.ts';
 import { type Destination, linkCell, type States } from '../shared/destination.ts';
-import { emitEvaluation, emitMonoid, emitStateLoad, emitStateStore, monoidKey } from '../shared/record.ts';
+import { emitEvaluation, emitStateLoad, emitStateStore } from '../shared/record.ts';
 import type { KernelSource } from '../shared/source.ts';
 import { bindScan, emitConsume, type PlacedSink } from './scan-sink.ts';
 
@@ -73,7 +72,8 @@ export function spine(engine: Engine, { tree, totals, prefixes, cell }: TreeScan
   const top = totals.length - 1;
   for (let i = 1; i <= top; i++) reduceTotals(engine, tree, slot, i, totals[i - 1]!, totals[i]!);
   for (let i = top; i >= 0; i--) {
-    scanTotals(engine, tree, slot, i + 1, totals[i]!, prefixes[i]!, prefixes[i + 1], i === top ? cell : undefined);
+    const ends = { before: prefixes[i + 1], total: i === top ? cell : undefined };
+    scanTotals(engine, tree, slot, i + 1, totals[i]!, prefixes[i]!, ends);
   }
 }
 
@@ -83,19 +83,16 @@ export function downsweep(engine: Engine, scan: TreeScan, sinks: readonly Placed
   const rounds = sinks.flatMap(({ sink, windows }) => windows.map((window) => ({ sink, window })));
   for (const [round, { sink, window }] of rounds.entries()) {
     const { bindings, stores, key, code } = bindScan(source, sink, window);
-    launchScan(engine, tree, {
-      level: 0,
+    const level: Level = {
+      ...lowestLevel(window),
       bindings,
       slot: undefined,
-      first: window.from / BLOCK,
-      blocks: Math.max(1, Math.ceil((window.to - window.from) / BLOCK)),
-      end: window.to,
-      before: prefixes[0],
-      total: prefixes.length === 0 && round === 0 ? cell : undefined,
       light: isLight(source.program.module) && isLight(sink.emit.module),
       key,
       code: (shader) => `${code(shader)}\n${emitConsume(stores)}\n${emitEvaluation(source.program)}`,
-    });
+    };
+    const total = prefixes.length === 0 && round === 0 ? cell : undefined;
+    scanLevel(engine, tree, level, { before: prefixes[0], total });
   }
 }
 
@@ -107,87 +104,48 @@ function scanTotals(
   level: number,
   from: States,
   into: States,
-  before: States | undefined,
-  total: Destination | undefined,
+  ends: ScanEnds,
 ): void {
   const bindings = createBindings();
   const { types } = tree.monoid;
   const [read, write] = [bindings.bind(from.memory, 'read'), bindings.bind(into.memory, 'write')];
-  launchScan(engine, tree, {
-    level,
+  const totals: Level = {
+    ...higherLevel(from.memory, level, types),
     bindings,
     slot,
-    first: 0,
-    blocks: Math.ceil(from.memory.words / types.length / BLOCK),
-    end: from.memory.words,
-    before,
-    total,
-    light: true,
     key: `t${read}.${from.strideWord}.${write}.${into.strideWord}`,
     code: () => `${emitStateLoad('evaluate', read, parameter(from.strideWord), types)}
 ${emitStateStore('write_prefix', write, parameter(into.strideWord), types)}
 fn consume(i: u32, x: S, y: S) { write_prefix(i, x); }`,
-  });
+  };
+  scanLevel(engine, tree, totals, ends);
 }
 
-interface ScanLevel {
-  readonly level: number;
-  readonly bindings: Bindings;
-  /** The kernel parameters, if they are shared with other levels. */
-  readonly slot: ParameterSlot | undefined;
-  readonly first: number;
-  readonly blocks: number;
-  /** Index after the last element that the launch processes. */
-  readonly end: number;
+/** Where a level's blocks begin, and where the total goes. */
+interface ScanEnds {
   /** The prefixes before the blocks; undefined if the level has only one block. */
   readonly before: States | undefined;
   /** The destination of the total if the level has only one block; else undefined. */
   readonly total: Destination | undefined;
-  /** Whether the code that evaluates and consumes an element is short enough to be repeated in the kernel. */
-  readonly light: boolean;
-  readonly key: string;
-  /**
-   * Returns WGSL of `evaluate(i) -> S`, which computes an element, and of `consume(i, exclusive, inclusive)`, which
-   * stores its results.
-   */
-  readonly code: (shader: Shader) => string;
 }
 
-function launchScan(engine: Engine, { monoid, parameters, length }: Tree, scan: ScanLevel): void {
-  const { bindings, before, total, slot, first, blocks, end } = scan;
-  const { types } = monoid;
-  const form = blockForm(engine, types.length, scan.light);
+/** Launches a scan of a level whose `code` also has `consume(i, exclusive, inclusive)`, which stores the results. */
+function scanLevel(engine: Engine, tree: Tree, level: Level, { before, total }: ScanEnds): void {
+  const { bindings } = level;
+  const { types } = tree.monoid;
   const prefixSlot = before === undefined ? undefined : bindings.bind(before.memory, 'read');
   const totalSlot =
     total === undefined ? undefined : bindings.bind(total.memory, 'write', total.cell!.first, total.cell!.count);
-  const code = (shader: Shader): KernelText => {
-    const functions = scan.code(shader);
-    const writeTotal = (state: string): string => `write_total(${parameter(total!.cell!.word)}, ${state});`;
-    return {
-      threads: blockThreads(form),
-      subgroups: form.lanes !== undefined,
-      declarations: `${emitMonoid(monoid, shader)}
-${functions}
-${prefixSlot === undefined ? '' : emitStateLoad('prefix_of', prefixSlot, parameter(before!.strideWord), types)}
-${totalSlot === undefined ? '' : emitStateStore('write_total', totalSlot, parameter(total!.strideWord), types)}
-${emitLevelLength(length, scan.level)}
-${emitBlockFunctions(form, types)}`,
-      main: emitBlockScan(
+  const writeTotal = (state: string): string => `write_total(${parameter(total!.cell!.word)}, ${state});`;
+  launchLevel(engine, tree, level, {
+    key: `scan ${[prefixSlot, before?.strideWord, totalSlot, total?.cell?.word].join('.')}`,
+    declarations: `${prefixSlot === undefined ? '' : emitStateLoad('prefix_of', prefixSlot, parameter(before!.strideWord), types)}
+${totalSlot === undefined ? '' : emitStateStore('write_total', totalSlot, parameter(total!.strideWord), types)}`,
+    main: (form) =>
+      emitBlockScan(
         form,
         prefixSlot === undefined ? undefined : (block) => `prefix_of(${block})`,
         total === undefined ? undefined : writeTotal,
       ),
-    };
-  };
-  const place = [prefixSlot, before?.strideWord, totalSlot, total?.cell?.word, length.raw].join('.');
-  const key = `scan ${Object.values(form).join()} ${monoidKey(monoid)} ${scan.key} ${scan.level} ${place}`;
-  launch(engine, {
-    key,
-    parameters,
-    slot,
-    bindings,
-    code,
-    groups: Math.ceil(blocks / blocksPerGroup(form)),
-    words: [first, end],
   });
 }
