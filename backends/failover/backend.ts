@@ -9,6 +9,7 @@ import { issue } from '../../primitives/derived/issue.ts';
 import { type Command, rebound } from '../../primitives/prepared/command.ts';
 import { playScript } from '../../primitives/prepared/play.ts';
 import { CLOSE_LIMIT, endsWithin } from '../common/close-limit.ts';
+import { withGetters } from '../common/getters.ts';
 import { inRange, usedAfterRelease } from '../common/memory-errors.ts';
 import { bufferLost, noStandby, sourceLost, standbyLeft } from './errors.ts';
 import {
@@ -119,37 +120,19 @@ export function createFailoverBackend(primary: Backend, options: FailoverOptions
   let nextId = 1;
   let readbacks = 0;
   const live = { buffers: 0, bytes: 0 };
-  const total = (counter: 'submissions' | 'dispatches' | 'compilations' | 'allocations' | 'bindGroups'): number =>
+  const total = (counter: 'submissions' | 'dispatches' | 'compilations' | 'allocations' | 'bindGroups') => (): number =>
     [...retired, current].reduce((sum, { counters }) => sum + counters[counter], 0);
-  const counters = {
-    get submissions() {
-      return total('submissions');
-    },
-    get dispatches() {
-      return total('dispatches');
-    },
-    get compilations() {
-      return total('compilations');
-    },
-    get allocations() {
-      return total('allocations');
-    },
-    get bindGroups() {
-      return total('bindGroups');
-    },
-    get readbacks() {
-      return readbacks;
-    },
-    get liveBuffers() {
-      return live.buffers;
-    },
-    get liveBytes() {
-      return live.bytes;
-    },
-    get spilling() {
-      return current.counters.spilling;
-    },
-  } as Counters;
+  const counters = withGetters<Counters>({
+    submissions: total('submissions'),
+    dispatches: total('dispatches'),
+    compilations: total('compilations'),
+    allocations: total('allocations'),
+    bindGroups: total('bindGroups'),
+    readbacks: () => readbacks,
+    liveBuffers: () => live.buffers,
+    liveBytes: () => live.bytes,
+    spilling: () => current.counters.spilling,
+  });
 
   const guard = (): void => {
     if (ended !== undefined) throw ended.reason;

@@ -17,6 +17,7 @@ import {
 import { requireBackend } from '../../primitives/contract/require-backend.ts';
 import { buffersOf } from '../../primitives/contract/visit-command.ts';
 import { fillMemory } from '../common/fill-memory.ts';
+import { withGetters } from '../common/getters.ts';
 import { inRange } from '../common/memory-errors.ts';
 import { reduceExact, scanExact } from './carry.ts';
 import { forEachInWindows, forEachOneByOne, walkInWindows } from './for-each.ts';
@@ -263,10 +264,11 @@ export function createSpillingBackend<B extends Backend>(inner: B, options: Spil
     },
   });
 
-  const counters = Object.defineProperties({ spilling: places.report } as SpillingBackend['counters'], {
+  const counters = withGetters<SpillingBackend['counters']>({
     ...passedOn(inner.counters),
-    liveBuffers: { get: () => places.live.buffers, enumerable: true },
-    liveBytes: { get: () => places.live.bytes, enumerable: true },
+    spilling: () => places.report,
+    liveBuffers: () => places.live.buffers,
+    liveBytes: () => places.live.bytes,
   });
 
   const backend: Backend = {
@@ -392,10 +394,11 @@ function runsOnce(command: KernelCommand): boolean {
   return 'stores' in command && command.stores.some(({ combine }) => combine !== undefined);
 }
 
-/** Property getters that read the counters of the inner backend on demand. */
-function passedOn(counters: Counters): PropertyDescriptorMap {
-  const descriptor = (name: keyof Counters): PropertyDescriptor => ({ get: () => counters[name], enumerable: true });
-  return Object.fromEntries((Object.keys(counters) as (keyof Counters)[]).map((name) => [name, descriptor(name)]));
+/** Getters that read the counters of the inner backend on demand. */
+function passedOn(counters: Counters): { [K in keyof Counters]-?: () => Counters[K] } {
+  return Object.fromEntries(
+    Object.keys(counters).map((name) => [name, () => counters[name as keyof Counters]]),
+  ) as never;
 }
 
 function spilled({ words }: Spillable, memoryBytes: number): ArgumentError {
