@@ -19,6 +19,7 @@ import {
   operationNames,
 } from '../../primitives/ir/operations.ts';
 import * as semantics from '../../primitives/ir/semantics.ts';
+import { cached } from '../common/cached.ts';
 
 export type PlainValue = number | boolean;
 
@@ -72,14 +73,10 @@ const compiled = createCache<number, CompiledModule>({ max: MAX_COMPILED });
  */
 export function compileJavaScript(module: Module): CompiledModule {
   requireModule('compileJavaScript', 'module', module);
-  const number = moduleNumber(module);
-  let factory = compiled.get(number);
-  if (factory === undefined) {
+  return cached(compiled, moduleNumber(module), () => {
     const make = functionOf(['scope', 'arrays', 'uniforms'], emitJavaScript(module));
-    factory = (arrays, uniforms) => make(scope, arrays, uniforms) as CompiledEntry;
-    compiled.set(number, factory);
-  }
-  return factory;
+    return (arrays, uniforms) => make(scope, arrays, uniforms) as CompiledEntry;
+  });
 }
 
 /**

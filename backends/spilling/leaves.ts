@@ -2,6 +2,7 @@ import type { ArrayBinding, DeviceBuffer, MonoidProgram, Program, Store } from '
 import { literal, operate, read, record } from '../../primitives/functors/recorder.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import type { Local, Module, Operand, ScalarType } from '../../primitives/ir/ir.ts';
+import { cached } from '../common/cached.ts';
 
 /** The columns of a record type, one per leaf (scalar component), in a single buffer. */
 export interface LeafColumns {
@@ -62,12 +63,11 @@ export function identityWords({ types, identity }: MonoidProgram): Uint32Array {
 export function leavesProgram(leaves: LeafColumns, length: number, step = 1): Program {
   const { types } = leaves;
   const key = `${step} ${types.join()}`;
-  const module =
-    modules.get(key) ??
+  const module = cached(modules, key, () =>
     record({ name: 'leaves', parameters: ['u32'], results: types, arrays: leafTypes('leaf', types) }, ([index]) =>
       readLeaves('leaf', types, operate('mul', [index!, literal('u32', step)])),
-    );
-  modules.set(key, module);
+    ),
+  );
   return { module, arrays: leafArrays('leaf', leaves, 0, Math.max(0, (length - 1) * step + 1)), uniforms: new Map() };
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../../primitives/contract/backend.ts';
 import { createCache } from '../../primitives/host/cache.ts';
 import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
+import { cached } from '../common/cached.ts';
 import { createWatchdog, type Watchdog } from '../common/watchdog.ts';
 import { createHeldCommands, isTiled } from './commands/held-commands.ts';
 import type { Addresses, Kernel, Launch, Launcher } from './commands/launch.ts';
@@ -177,17 +178,13 @@ function createBackend(
     pool.check();
   };
 
-  const compile: Launcher['compile'] = (key, build) => {
-    let kernel = kernels.get(key);
-    if (kernel === undefined) {
+  const compile: Launcher['compile'] = (key, build) =>
+    cached(kernels, key, () => {
       const bodies = build();
       const first = install(bodies);
-      kernel = { functions: bodies.map((_, k) => first + k) };
-      kernels.set(key, kernel);
       counters.compilations++;
-    }
-    return kernel;
-  };
+      return { functions: bodies.map((_, k) => first + k) };
+    });
 
   const install = (bodies: readonly FunctionBody[]): number => {
     try {

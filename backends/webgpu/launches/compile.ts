@@ -1,5 +1,6 @@
 import type { Counters } from '../../../primitives/contract/backend.ts';
-import { type Cache, createCache } from '../../../primitives/host/cache.ts';
+import { createCache } from '../../../primitives/host/cache.ts';
+import { cached } from '../../common/cached.ts';
 import type { BufferPart } from '../memory/part.ts';
 import type { DispatchRecorder, SlotPlace } from './recorder.ts';
 
@@ -130,12 +131,3 @@ function placesKey(command: SlotPlace, dispatch: SlotPlace): number {
 
 /** A power of two above the size of a slot (range of a parameter buffer) in bytes. */
 const MAX_BYTES = 2 ** 17;
-
-function cached<K, V>(cache: Pick<Map<K, V>, 'get'> & Pick<Cache<K, V>, 'set'>, key: K, make: () => V): V {
-  let value = cache.get(key);
-  if (value === undefined) {
-    value = make();
-    cache.set(key, value);
-  }
-  return value;
-}

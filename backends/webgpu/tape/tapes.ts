@@ -1,6 +1,7 @@
 import { ArgumentError, OutOfMemoryError } from '../../../primitives/checks/errors.ts';
 import { createStructures } from '../../../primitives/host/structures.ts';
 import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
+import { cached } from '../../common/cached.ts';
 import type { Engine } from '../launches/engine.ts';
 import type { ParameterSlot } from '../launches/recorder.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';
@@ -368,17 +369,15 @@ function parameterGroups(
 ): readonly GPUBindGroup[] {
   let key = '';
   for (const { chunk } of slots) key += `${chunk.id},`;
-  const known = parameters.get(key);
-  if (known !== undefined) return known;
-  if (parameters.size >= MAX_BOUND) parameters.clear();
-  const groups = tape.dispatches.map(({ command, dispatch }) =>
-    compiler.parameterGroup(
-      { ...slots[command.block]!, bytes: command.bytes },
-      { ...slots[dispatch.block]!, bytes: dispatch.bytes },
-    ),
-  );
-  parameters.set(key, groups);
-  return groups;
+  return cached(parameters, key, () => {
+    if (parameters.size >= MAX_BOUND) parameters.clear();
+    return tape.dispatches.map(({ command, dispatch }) =>
+      compiler.parameterGroup(
+        { ...slots[command.block]!, bytes: command.bytes },
+        { ...slots[dispatch.block]!, bytes: dispatch.bytes },
+      ),
+    );
+  });
 }
 
 function placed(

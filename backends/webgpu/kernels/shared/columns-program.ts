@@ -1,6 +1,7 @@
 import type { Program } from '../../../../primitives/contract/backend.ts';
 import { read, record } from '../../../../primitives/functors/recorder.ts';
 import type { Module, ScalarType } from '../../../../primitives/ir/ir.ts';
+import { cached } from '../../../common/cached.ts';
 import type { Memory } from '../../memory/memory.ts';
 
 /** A program that returns element `index` of each of several columns of words. */
@@ -13,13 +14,10 @@ const columnModules = new Map<string, Module>();
 
 /** A module that returns element `index` of each of the columns `a0`, `a1`, … */
 export function columnsModule(types: readonly ScalarType[]): Module {
-  const key = types.join();
-  const known = columnModules.get(key);
-  if (known !== undefined) return known;
-  const arrays = new Map(types.map((type, i) => [`a${i}`, type]));
-  const module = record({ name: 'columns', parameters: ['u32'], results: types, arrays }, ([index]) =>
-    types.map((type, i) => read(`a${i}`, type, index!)),
-  );
-  columnModules.set(key, module);
-  return module;
+  return cached(columnModules, types.join(), () => {
+    const arrays = new Map(types.map((type, i) => [`a${i}`, type]));
+    return record({ name: 'columns', parameters: ['u32'], results: types, arrays }, ([index]) =>
+      types.map((type, i) => read(`a${i}`, type, index!)),
+    );
+  });
 }
