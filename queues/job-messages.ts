@@ -2,6 +2,9 @@ import { isRemoteId } from '../graph/remote/remote-options.ts';
 import { GraphError } from '../primitives/checks/errors.ts';
 import type { Parcel } from './results-folder.ts';
 
+/** The progress of a job that waits in a worker until it may begin. */
+export const WAITING = 'waiting';
+
 /** What a job holds in Redis. */
 export interface JobData {
   readonly run: string;

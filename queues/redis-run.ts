@@ -6,7 +6,7 @@ import { readThrown } from '../graph/remote/job-wire.ts';
 import { closedError } from '../graph/remote/remote-errors.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/remote/work-queue.ts';
 import { within } from './connection.ts';
-import { checkJobAnswer, type JobData } from './job-messages.ts';
+import { checkJobAnswer, type JobData, WAITING } from './job-messages.ts';
 import { type Membership, parsed, soon } from './membership.ts';
 import {
   cancelledError,
@@ -166,6 +166,7 @@ export class RedisRun implements RemoteRun {
       for (const key of this.#left.values()) await this.#stored.remove(key);
       // Chores make chores.
       while (this.#chores.size > 0) await Promise.all(this.#chores);
+      await this.#stored.removeRest();
       await membership.redis.hdel(this.#keys.runs, this.id);
       await membership.redis.srem(this.#keys.cancelled, this.id);
     })();
@@ -372,6 +373,7 @@ export class RedisRun implements RemoteRun {
       this.#silent = 0;
       this.#full = 0;
       if (cancelled === 1) return this.end(cancelledError(this.id));
+      await this.#stored.removeRest();
       if (this.#tasks.size === 0) return;
       // A worker is dead if it was connected and is not any more. Members are read later: a worker that ends leaves before
       // its connection ends.
@@ -411,8 +413,8 @@ export class RedisRun implements RemoteRun {
     if (worker !== undefined) this.#tellBegun(task);
     if (worker === undefined || connected === undefined || connected.has(worker)) return;
     // The worker's connection has ended. One that said goodbye is no member any more, and gave its jobs back. One that
-    // comes back has not died.
-    if ((await this.#options.membership.members()).has(worker)) task.lostTo.add(worker);
+    // comes back has not died. A job that waited there for another one has killed nobody.
+    if (job.progress !== WAITING && (await this.#options.membership.members()).has(worker)) task.lostTo.add(worker);
     const deaths = [...task.lostTo].filter((id) => !connected.has(id)).length;
     if (task.key !== key) return;
     if (deaths + job.stalledCounter >= MAX_DEATHS) return this.#fail(task, undefined);

@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { Job, Worker } from 'bullmq';
 import { writeThrown } from '../graph/remote/job-wire.ts';
 import type { RemoteJob } from '../graph/remote/work-queue.ts';
-import { checkJobData, type JobAnswer } from './job-messages.ts';
+import { checkJobData, type JobAnswer, WAITING } from './job-messages.ts';
 import { Membership, soon } from './membership.ts';
 import { MAX_DEATHS } from './queue-settings.ts';
 import { loadRedisPackages, type RedisPackages } from './redis-packages.ts';
@@ -140,11 +140,18 @@ async function answerTo(job: Job, { signal, membership }: Surroundings): Promise
     signal.addEventListener('abort', () => post({ kind: 'cancel', key }), { once: true });
     const remote: RemoteJob = { id, function: { module, name }, payload };
     const isFirst = !pending.has(key);
+    // It waited in a worker that died.
+    if (job.progress === WAITING) await job.updateProgress(0);
     if (alone) lonely++;
     try {
       while (isFirst && mustWait(alone)) {
-        await Promise.race([...[...pending.values()].map((other) => other.answer), delay(LONELY_PAUSE)]);
-        signal.throwIfAborted();
+        // Until it begins, the death of this process is not blamed on it.
+        await job.updateProgress(WAITING);
+        while (mustWait(alone)) {
+          await Promise.race([...[...pending.values()].map((other) => other.answer), delay(LONELY_PAUSE)]);
+          signal.throwIfAborted();
+        }
+        await job.updateProgress(0);
       }
     } finally {
       if (alone) lonely--;

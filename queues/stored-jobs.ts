@@ -29,6 +29,8 @@ export class StoredJobs {
   readonly #queue: Queue;
   readonly #events: QueueEvents;
   readonly #membership: Membership;
+  /** Jobs that are to be removed, until the server has done so. */
+  readonly #unwanted: Set<string> = new Set();
   #isClosed = false;
 
   constructor(name: string, { bullmq: { Queue, QueueEvents } }: RedisPackages, membership: Membership) {
@@ -79,9 +81,15 @@ export class StoredJobs {
     return keysOfRun(this.#queue, run);
   }
 
-  /** Removes a job, even from the worker that has it. */
-  remove(key: string): Promise<void> {
-    return removeJob(this.#queue, this.#membership.redis, key);
+  /** Removes a job, even from the worker that has it. If that fails, `removeRest` removes it. */
+  async remove(key: string): Promise<void> {
+    this.#unwanted.add(key);
+    if (await removeJob(this.#queue, this.#membership.redis, key)) this.#unwanted.delete(key);
+  }
+
+  /** Removes the jobs that could not be removed, because the server was full, say. */
+  async removeRest(): Promise<void> {
+    for (const key of [...this.#unwanted]) await this.remove(key);
   }
 
   async close(): Promise<void> {
@@ -100,11 +108,13 @@ export async function keysOfRun(queue: Queue, run: string): Promise<string[]> {
 
 /**
  * Removes a job, even from the worker that has it: BullMQ refuses to remove a job with a lock. The worker finds out when
- * it next extends the lock, and stops. Another worker may take the job in between, so it is tried again.
+ * it next extends the lock, and stops. Another worker may take the job in between, so it is tried again. Returns whether
+ * the job is gone.
  */
-export async function removeJob(queue: Queue, redis: Redis, key: string): Promise<void> {
+export async function removeJob(queue: Queue, redis: Redis, key: string): Promise<boolean> {
   for (let attempt = 0; attempt < MAX_REMOVALS; attempt++) {
     await redis.del(`${queue.toKey(key)}:lock`);
-    if ((await queue.remove(key)) === 1) return;
+    if ((await queue.remove(key)) === 1) return true;
   }
+  return false;
 }
