@@ -1,3 +1,4 @@
+import { plainMerge } from './plain.ts';
 import type { PlainInputs } from './plain-primitives.ts';
 
 type Words = Uint32Array;
@@ -40,7 +41,7 @@ export function plainComposed(n: number, inputs: ComposedInputs): { readonly [na
     },
     segmentedScan: () => first(segmentedScan(x, out)),
     expand: () => first(expand(index, counts, out)),
-    merge: () => first(merge(low, high, out)),
+    merge: () => [plainMerge(low, high, out)],
     lowerBound: () => first(lowerBound(keys, x, out)),
     selectKth: () => first(selectKth(x, n / 2, out, second)),
     'scatterReduce add': () => first(scatterAdd(index, order, out)),
@@ -152,13 +153,6 @@ export function expand(rows: Words, counts: Words, out: Words): number {
     for (let rank = 0; rank < counts[i]!; rank++) out[place++] = rows[i]! + rank;
   }
   return place;
-}
-
-function merge(a: Words, b: Words, out: Words): number {
-  for (let i = 0, j = 0, place = 0; place < out.length; place++) {
-    out[place] = j === b.length || (i < a.length && a[i]! <= b[j]!) ? a[i++]! : b[j++]!;
-  }
-  return out.length;
 }
 
 export function lowerBound(keys: Words, needles: Words, out: Words): number {

@@ -1,3 +1,5 @@
+import { plainGather, plainHistogram, plainScatter } from './plain.ts';
+
 export interface PlainInputs {
   readonly x: Uint32Array;
   readonly floats: Float32Array;
@@ -31,11 +33,11 @@ export function plainPrimitives(n: number, inputs: PlainInputs): { readonly [nam
     'scan of 2 × 2': () => scanMatrices([x, index, runs, order], [out, second, spare, spareSecond]),
     copyIf: () => copyIf(x, out),
     'copyIf of 3': () => copyRowsIf([x, index, runs], [out, second, spare]),
-    gather: () => gather(index, order, out),
-    scatter: () => scatter(index, order, out),
+    gather: () => plainGather(index, order, out),
+    scatter: () => plainScatter(index, order, out),
     reduceByKey: () => reduceByKey(runs, index, out, second),
-    histogram: () => histogram(x, 24, bins.subarray(0, 256)),
-    'histogram 8192': () => histogram(x, 19, bins),
+    histogram: () => plainHistogram(x, 24, bins.subarray(0, 256)),
+    'histogram 8192': () => plainHistogram(x, 19, bins),
     sort: () => sort(x, undefined, [out, spare], [second, spareSecond]),
     sortByKey: () => sort(x, index, [out, spare], [second, spareSecond]),
   };
@@ -123,14 +125,6 @@ function scanMatrices([a, b, c, d]: readonly Words[], [e, f, g, h]: readonly Wor
   }
 }
 
-function gather(x: Words, places: Words, out: Words): void {
-  for (let i = 0; i < places.length; i++) out[i] = x[places[i]!]!;
-}
-
-function scatter(x: Words, places: Words, out: Words): void {
-  for (let i = 0; i < places.length; i++) out[places[i]!] = x[i]!;
-}
-
 function reduceByKey(keys: Words, values: Words, outKeys: Words, sums: Words): void {
   let run = 0;
   for (let i = 0; i < keys.length; ) {
@@ -140,11 +134,6 @@ function reduceByKey(keys: Words, values: Words, outKeys: Words, sums: Words): v
     outKeys[run] = key;
     sums[run++] = sum;
   }
-}
-
-function histogram(x: Words, shift: number, bins: Words): void {
-  bins.fill(0);
-  for (let i = 0; i < x.length; i++) bins[x[i]! >>> shift]!++;
 }
 
 /** Radix sort by digits of 11 bits, which is the fastest size in JavaScript. */

@@ -66,14 +66,12 @@ export function plainCopyIf(x: HostColumn): HostColumn {
   return out.subarray(0, kept);
 }
 
-export function plainGather(x: HostColumn, order: Uint32Array): HostColumn {
-  const out = like(x);
+export function plainGather(x: HostColumn, order: Uint32Array, out: HostColumn = like(x)): HostColumn {
   for (let i = 0; i < out.length; i++) out[i] = x[order[i]!]!;
   return out;
 }
 
-export function plainScatter(x: HostColumn, order: Uint32Array): HostColumn {
-  const out = like(x);
+export function plainScatter(x: HostColumn, order: Uint32Array, out: HostColumn = like(x)): HostColumn {
   for (let i = 0; i < x.length; i++) out[order[i]!] = x[i]!;
   return out;
 }
@@ -126,16 +124,19 @@ export function plainReduceByKey(keys: Uint32Array, values: HostColumn): readonl
   return [outKeys.subarray(0, runs), out.subarray(0, runs)];
 }
 
-/** The number of elements for each value of the highest byte. */
-export function plainHistogram(x: Uint32Array): Uint32Array {
-  const bins = new Uint32Array(256);
-  for (let i = 0; i < x.length; i++) bins[x[i]! >>> 24]!++;
+/** The number of elements for each value of the bits from `shift` on; by default, of the highest byte. */
+export function plainHistogram(x: Uint32Array, shift = 24, bins: Uint32Array = new Uint32Array(256)): Uint32Array {
+  bins.fill(0);
+  for (let i = 0; i < x.length; i++) bins[x[i]! >>> shift]!++;
   return bins;
 }
 
 /** Merges two sorted columns. */
-export function plainMerge(a: Uint32Array, b: Uint32Array): Uint32Array {
-  const out = new Uint32Array(a.length + b.length);
+export function plainMerge(
+  a: Uint32Array,
+  b: Uint32Array,
+  out: Uint32Array = new Uint32Array(a.length + b.length),
+): Uint32Array {
   for (let i = 0, j = 0, place = 0; place < out.length; place++) {
     out[place] = j === b.length || (i < a.length && a[i]! <= b[j]!) ? a[i++]! : b[j++]!;
   }

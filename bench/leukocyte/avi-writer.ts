@@ -46,43 +46,22 @@ function aviHead({ width, height, frameRate }: AviFormat, count: number): Uint8A
   const listBytes = 4 + count * (frameBytes + 8);
   const head = new ByteWriter(HEAD_BYTES);
   head.text('RIFF').u32(HEAD_BYTES - 8 - 4 + listBytes + 8 + 16 * count);
+  head.text('AVI LIST').u32(HEAD_BYTES - 12 - 8 - 12);
+  head.text('hdrlavih').u32(56, Math.round(1e6 / frameRate), Math.round(frameBytes * frameRate), 0, 0x10);
+  head.u32(count, 0, 1, frameBytes, width, height, 0, 0, 0, 0);
+  head.text('LIST').u32(4 + 64 + 8 + 40 + 1024);
   head
-    .text('AVI LIST')
-    .u32(HEAD_BYTES - 12 - 8 - 12)
-    .text('hdrl');
-  head
-    .text('avih')
-    .u32(56)
-    .u32(Math.round(1e6 / frameRate))
-    .u32(Math.round(frameBytes * frameRate))
-    .u32(0)
-    .u32(0x10);
-  head.u32(count).u32(0).u32(1).u32(frameBytes).u32(width).u32(height).u32(0).u32(0).u32(0).u32(0);
-  head
-    .text('LIST')
-    .u32(4 + 64 + 8 + 40 + 1024)
-    .text('strl');
-  head
-    .text('strh')
+    .text('strlstrh')
     .u32(56)
     .text('vidsDIB ')
-    .u32(0)
-    .u32(0)
-    .u32(0)
-    .u32(1000)
-    .u32(Math.round(1000 * frameRate));
-  head.u32(0).u32(count).u32(frameBytes).u32(0xffff_ffff).u32(0).u16(0).u16(0).u16(width).u16(height);
+    .u32(0, 0, 0, 1000, Math.round(1000 * frameRate));
+  head.u32(0, count, frameBytes, 0xffff_ffff, 0).u16(0, 0, width, height);
   head
     .text('strf')
-    .u32(40 + 1024)
-    .u32(40)
-    .u32(width)
-    .u32(height)
-    .u16(1)
-    .u16(8)
-    .u32(0)
-    .u32(frameBytes);
-  head.u32(0).u32(0).u32(256).u32(0);
+    .u32(40 + 1024, 40, width, height)
+    .u16(1, 8)
+    .u32(0, frameBytes);
+  head.u32(0, 0, 256, 0);
   for (let grey = 0; grey < 256; grey++) head.u32(grey * 0x010101);
   head.text('LIST').u32(listBytes).text('movi');
   return head.bytes;
@@ -101,11 +80,7 @@ function fillChunk(chunk: Uint8Array, grey: Uint8Array, { width, height }: AviFo
 function aviIndex(count: number, chunkBytes: number): Uint8Array {
   const index = new ByteWriter(8 + 16 * count).text('idx1').u32(16 * count);
   for (let frame = 0; frame < count; frame++) {
-    index
-      .text('00db')
-      .u32(0x10)
-      .u32(4 + frame * chunkBytes)
-      .u32(chunkBytes - 8);
+    index.text('00db').u32(0x10, 4 + frame * chunkBytes, chunkBytes - 8);
   }
   return index.bytes;
 }
@@ -126,15 +101,19 @@ class ByteWriter {
     return this;
   }
 
-  u16(value: number): this {
-    this.#view.setUint16(this.#at, value, true);
-    this.#at += 2;
+  u16(...values: readonly number[]): this {
+    for (const value of values) {
+      this.#view.setUint16(this.#at, value, true);
+      this.#at += 2;
+    }
     return this;
   }
 
-  u32(value: number): this {
-    this.#view.setUint32(this.#at, value >>> 0, true);
-    this.#at += 4;
+  u32(...values: readonly number[]): this {
+    for (const value of values) {
+      this.#view.setUint32(this.#at, value >>> 0, true);
+      this.#at += 4;
+    }
     return this;
   }
 }

@@ -16,133 +16,18 @@
 //   thrust              the two calls and, if a number is read each round, a reduction
 //   thrust, cached      one fused call that does not wait; memory reused between calls
 //   cuda graph          kernels in CUDA graphs: 100 rounds at a time, one round if a number is read, a while node for a stop rule
-#include <cub/cub.cuh>
-#include <thrust/copy.h>
-#include <thrust/device_ptr.h>
-#include <thrust/device_vector.h>
-#include <thrust/execution_policy.h>
-#include <thrust/gather.h>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/discard_iterator.h>
 #include <thrust/iterator/permutation_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
-#include <thrust/iterator/zip_iterator.h>
-#include <thrust/reduce.h>
-#include <thrust/scan.h>
-#include <thrust/sort.h>
-#include <thrust/tabulate.h>
-#include <thrust/transform.h>
-#include <thrust/tuple.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <map>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-using u32 = std::uint32_t;
-using std::string;
-using Column = thrust::device_vector<u32>;
-using Clock = std::chrono::steady_clock;
+#include "cuda.hpp"
 
 constexpr int kTimes = 7;
 constexpr int kInARow = 50;
-constexpr int kRun = 16;
 constexpr int kBlock = 256;
 constexpr int kRoundsOfGraph = 100;
 constexpr std::size_t kLargestLoop = std::size_t(1) << 20;
-
-void check(cudaError_t status) {
-  if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
-}
-
-// ----------------------------------------------------------------------------------------------------------------- inputs
-
-__host__ __device__ inline u32 hash(u32 x) {
-  x ^= x >> 16;
-  x *= 0x7feb352du;
-  x ^= x >> 15;
-  x *= 0x846ca68bu;
-  return x ^ (x >> 16);
-}
-
-__host__ __device__ inline u32 affine(u32 x) { return x * 2654435761u + 1u; }
-
-struct Hash { __host__ __device__ u32 operator()(u32 i) const { return hash(i); } };
-struct Affine { __host__ __device__ u32 operator()(u32 x) const { return affine(x); } };
-struct RunOf { __host__ __device__ u32 operator()(u32 i) const { return i / kRun; } };
-struct OddKey {
-  __host__ __device__ bool operator()(const thrust::tuple<u32, u32>& row) const { return thrust::get<0>(row) & 1u; }
-};
-
-/** A random permutation of the numbers below a power of two. */
-struct Permuted {
-  u32 mask;
-  int half;
-  explicit Permuted(int log2) : mask((u32(1) << log2) - 1), half((log2 + 1) / 2) {}
-  __host__ __device__ u32 step(u32 i, u32 factor) const {
-    i = (i * factor + 0x7f4a7c15u) & mask;
-    return i ^ (i >> half);
-  }
-  __host__ __device__ u32 operator()(u32 i) const { return step(step(step(i, 0x9e3779b1u), 0x85ebca6bu), 0xc2b2ae35u); }
-};
-
-u32* at(Column& column) { return thrust::raw_pointer_cast(column.data()); }
-
-// ----------------------------------------------------------------------------------------------------------------- memory
-
-/** Device memory that is reused between calls: only the first call allocates. */
-class Cache {
- public:
-  using value_type = char;
-  ~Cache() {
-    for (auto& [bytes, block] : free_) cudaFree(block);
-  }
-  char* allocate(std::ptrdiff_t bytes) {
-    const auto known = free_.lower_bound(std::size_t(bytes));
-    char* block = nullptr;
-    std::size_t size = std::size_t(bytes);
-    if (known != free_.end() && known->first <= 2 * size) {
-      size = known->first;
-      block = known->second;
-      free_.erase(known);
-    } else {
-      check(cudaMalloc(reinterpret_cast<void**>(&block), size));
-    }
-    used_[block] = size;
-    return block;
-  }
-  void deallocate(char* block, std::size_t) {
-    const auto known = used_.find(block);
-    free_.emplace(known->second, block);
-    used_.erase(known);
-  }
-
- private:
-  std::multimap<std::size_t, char*> free_;
-  std::map<char*, std::size_t> used_;
-};
-
-/** Uninitialized words from a cache. */
-class CachedWords {
- public:
-  CachedWords(Cache& cache, std::size_t n) : cache_(cache), words_(reinterpret_cast<u32*>(cache.allocate(4 * std::max<std::size_t>(n, 1)))) {}
-  CachedWords(const CachedWords&) = delete;
-  CachedWords& operator=(const CachedWords&) = delete;
-  ~CachedWords() { cache_.deallocate(reinterpret_cast<char*>(words_), 0); }
-  thrust::device_ptr<u32> begin() const { return thrust::device_pointer_cast(words_); }
-
- private:
-  Cache& cache_;
-  u32* words_;
-};
 
 // ----------------------------------------------------------------------------------------------------------------- timing
 
@@ -183,13 +68,9 @@ std::vector<u32> on_host(const u32* words, std::size_t length) {
   return host;
 }
 
-/** Warms up the card: an idle card needs a quarter of a second to raise its clock frequency. */
 void heat() {
-  using namespace std::chrono_literals;
-  Column words(1 << 24);
-  for (const auto end = Clock::now() + 250ms; Clock::now() < end; check(cudaDeviceSynchronize())) {
-    for (int i = 0; i < 16; i++) thrust::transform(words.begin(), words.end(), words.begin(), Affine());
-  }
+  Column words;
+  heat(words);
 }
 
 // ----------------------------------------------------------------------------------------------------------------- graphs
@@ -233,21 +114,11 @@ class Graph {
   cudaGraphExec_t executable_ = nullptr;
 };
 
-/** A CUB call with its temporary storage, whose size the call reports. */
-template <class F> std::function<void()> with_storage(F call) {
-  std::size_t bytes = 0;
-  check(call(nullptr, bytes));
-  auto storage = std::make_shared<thrust::device_vector<char>>(bytes + 16);
-  return [=]() mutable { check(call(thrust::raw_pointer_cast(storage->data()), bytes)); };
-}
-
 // ------------------------------------------------------------------------------------------------------------------ chain
 
 auto rows_of(u32* first, u32* second) {
   return thrust::make_zip_iterator(thrust::make_tuple(thrust::device_pointer_cast(first), thrust::device_pointer_cast(second)));
 }
-
-auto runs() { return thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), RunOf()); }
 
 /** The chain as a typical user of Thrust writes it, with a new vector for each result. */
 Column thrust_chain(const Column& x) {
@@ -262,22 +133,6 @@ Column thrust_chain(const Column& x) {
   thrust::reduce_by_key(runs(), runs() + count, kept_row.begin(), thrust::make_discard_iterator(), sums.begin());
   thrust::exclusive_scan(sums.begin(), sums.end(), out.begin());
   return out;
-}
-
-/** The chain as an expert in Thrust writes it, with cached memory; returns the length of the result. */
-std::size_t cached_chain(const Column& x, Cache& cache, u32* out) {
-  const auto policy = thrust::cuda::par_nosync(cache);
-  const std::size_t n = x.size();
-  const CachedWords key(cache, n), row(cache, n), sums(cache, n / kRun + 1);
-  const auto rows = thrust::make_zip_iterator(
-      thrust::make_tuple(thrust::make_transform_iterator(x.begin(), Affine()), thrust::make_counting_iterator(u32(0))));
-  const auto kept = thrust::make_zip_iterator(thrust::make_tuple(key.begin(), row.begin()));
-  const auto count = thrust::copy_if(policy, rows, rows + n, kept, OddKey()) - kept;
-  thrust::sort_by_key(policy, key.begin(), key.begin() + count, row.begin());
-  const std::size_t length = (count + kRun - 1) / kRun;
-  thrust::reduce_by_key(policy, runs(), runs() + count, row.begin(), thrust::make_discard_iterator(), sums.begin());
-  thrust::exclusive_scan(policy, sums.begin(), sums.begin() + length, thrust::device_pointer_cast(out));
-  return length;
 }
 
 /** Element i of `rows` if i is below a count that is on the device, otherwise 0. */
@@ -382,7 +237,7 @@ struct Loop {
   Column start, even, odd, order;
   Loop(int log2, int count) : n(std::size_t(1) << log2), rounds(count), start(n), even(n), odd(n), order(n) {
     thrust::tabulate(start.begin(), start.end(), Hash());
-    thrust::tabulate(order.begin(), order.end(), Permuted(log2));
+    thrust::tabulate(order.begin(), order.end(), Permuted(n));
   }
   void restart() { check(cudaMemcpy(at(even), at(start), 4 * n, cudaMemcpyDeviceToDevice)); }
   Column& half(int round) { return round % 2 == 0 ? even : odd; }

@@ -11,147 +11,45 @@
 //
 // Libraries: thrust is the call as a typical user writes it, with its own allocations and synchronisation; only the chain caches
 // its storage. cub is the device-wide call with preallocated storage. Inputs and checksums are the same as in primitives.cpp.
-#include <cub/cub.cuh>
 #include <thrust/binary_search.h>
-#include <thrust/copy.h>
-#include <thrust/device_vector.h>
-#include <thrust/execution_policy.h>
-#include <thrust/gather.h>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/discard_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
-#include <thrust/iterator/zip_iterator.h>
-#include <thrust/reduce.h>
 #include <thrust/reverse.h>
-#include <thrust/scan.h>
 #include <thrust/scatter.h>
-#include <thrust/sort.h>
-#include <thrust/tabulate.h>
-#include <thrust/transform.h>
-#include <thrust/tuple.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdint>
-#include <cstdio>
-#include <functional>
 #include <iostream>
-#include <map>
-#include <memory>
 #include <sstream>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
-using u32 = std::uint32_t;
-using std::string;
-using Column = thrust::device_vector<u32>;
-using Clock = std::chrono::steady_clock;
+#include "cuda.hpp"
 
 constexpr int kRounds = 11;
 constexpr int kWarmUps = 2;
 constexpr int kBins = 256;
 constexpr std::size_t kSearched = 1 << 16;
 
-void check(cudaError_t status) {
-  if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
-}
-
-// --------------------------------------------------------------------------------------------------------------- functors
-
-__host__ __device__ inline u32 hash(u32 x) {
-  x ^= x >> 16;
-  x *= 0x7feb352du;
-  x ^= x >> 15;
-  x *= 0x846ca68bu;
-  return x ^ (x >> 16);
-}
-
-/** The place of i in a random permutation of n rows: a bijection of the next power of two, repeated until below n. */
-struct Permuted {
-  u32 n, mask;
-  int half;
-  explicit Permuted(std::size_t count) : n(u32(count)) {
-    int bits = 0;
-    while (bits < 32 && (std::uint64_t(1) << bits) < count) bits++;
-    mask = u32((std::uint64_t(1) << bits) - 1);
-    half = (bits + 1) / 2;
-  }
-  __host__ __device__ u32 step(u32 i, u32 factor) const {
-    i = (i * factor + 0x7f4a7c15u) & mask;
-    return i ^ (i >> half);
-  }
-  __host__ __device__ u32 operator()(u32 i) const {
-    if (mask == 0) return 0;
-    do i = step(step(step(i, 0x9e3779b1u), 0x85ebca6bu), 0xc2b2ae35u);
-    while (i >= n);
-    return i;
-  }
-};
-struct Hash { __host__ __device__ u32 operator()(u32 i) const { return hash(i); } };
 struct Same { __host__ __device__ u32 operator()(u32 i) const { return i; } };
-struct Affine { __host__ __device__ u32 operator()(u32 x) const { return x * 2654435761u + 1u; } };
 struct LastBit { __host__ __device__ u32 operator()(u32 x) const { return x & 1u; } };
 struct Odd { __host__ __device__ bool operator()(u32 x) const { return x & 1u; } };
-struct Sixteenth { __host__ __device__ u32 operator()(u32 x) const { return x / 16u; } };
 struct HighByte { __host__ __device__ int operator()(u32 x) const { return int(x >> 24); } };
-struct OddKey {
-  __host__ __device__ bool operator()(const thrust::tuple<u32, u32>& row) const { return thrust::get<0>(row) & 1u; }
-};
 
 // ------------------------------------------------------------------------------------------------------------- candidates
 
-/** Temporary storage that is reused between calls: only the first call allocates. */
-class CachedStorage {
- public:
-  using value_type = char;
-  ~CachedStorage() {
-    for (auto& [bytes, block] : free_) cudaFree(block);
-  }
-  char* allocate(std::ptrdiff_t bytes) {
-    const auto known = free_.lower_bound(std::size_t(bytes));
-    char* block = nullptr;
-    std::size_t size = std::size_t(bytes);
-    if (known != free_.end() && known->first <= 2 * size) {
-      size = known->first;
-      block = known->second;
-      free_.erase(known);
-    } else {
-      check(cudaMalloc(reinterpret_cast<void**>(&block), size));
-    }
-    used_[block] = size;
-    return block;
-  }
-  void deallocate(char* block, std::size_t) {
-    const auto known = used_.find(block);
-    free_.emplace(known->second, block);
-    used_.erase(known);
-  }
-
- private:
-  std::multimap<std::size_t, char*> free_;
-  std::map<char*, std::size_t> used_;
-};
-
 struct Columns {
   std::size_t n;
-  Column x, index, order, runs, out, out2, kept, kept2, count;
+  Column x, index, order, runs, out, out2, count;
   /** The halves of x, each sorted, and sorted keys to search in. */
   Column low, high, keys;
   explicit Columns(std::size_t rows)
-      : n(rows), x(n), index(n), order(n), runs(n), out(n), out2(n), kept(n), kept2(n), count(std::max(2, kBins)),
+      : n(rows), x(n), index(n), order(n), runs(n), out(n), out2(n), count(std::max(2, kBins)),
         low(n / 2), high(n - n / 2), keys(std::min(n, kSearched)) {
     thrust::tabulate(x.begin(), x.end(), Hash());
     thrust::tabulate(index.begin(), index.end(), Same());
     thrust::tabulate(order.begin(), order.end(), Permuted(n));
-    thrust::tabulate(runs.begin(), runs.end(), Sixteenth());
+    thrust::tabulate(runs.begin(), runs.end(), RunOf());
     for (auto [from, to] : {std::pair{&low, x.begin()}, {&high, x.begin() + n / 2}, {&keys, x.begin()}}) {
       thrust::copy(to, to + from->size(), from->begin());
       thrust::sort(from->begin(), from->end());
     }
   }
 };
-u32* at(Column& column) { return thrust::raw_pointer_cast(column.data()); }
 
 using Result = std::vector<std::pair<const Column*, std::size_t>>;
 
@@ -161,30 +59,6 @@ struct Candidate {
   std::function<Result()> result;
   std::function<void()> before = nullptr;
 };
-
-/** A CUB call with its temporary storage, whose size the call reports. */
-template <class F> std::function<void()> with_storage(F call) {
-  std::size_t bytes = 0;
-  check(call(nullptr, bytes));
-  auto storage = std::make_shared<thrust::device_vector<char>>(bytes + 16);
-  return [=]() mutable { check(call(thrust::raw_pointer_cast(storage->data()), bytes)); };
-}
-
-/** map, copyIf (keeps half), sortByKey by 32-bit keys, reduceByKey over runs of 16, exclusive scan. */
-std::size_t chain(Columns& c, CachedStorage& storage) {
-  const auto policy = thrust::cuda::par_nosync(storage);
-  // The map is fused into the copy, as an expert in Thrust would write it.
-  const auto rows = thrust::make_zip_iterator(
-      thrust::make_tuple(thrust::make_transform_iterator(c.x.begin(), Affine()), thrust::make_counting_iterator(u32(0))));
-  const auto kept = thrust::make_zip_iterator(thrust::make_tuple(c.kept.begin(), c.kept2.begin()));
-  const auto count = thrust::copy_if(policy, rows, rows + c.n, kept, OddKey()) - kept;
-  thrust::sort_by_key(policy, c.kept.begin(), c.kept.begin() + count, c.kept2.begin());
-  const auto runs = thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), Sixteenth());
-  const auto ends = thrust::reduce_by_key(policy, runs, runs + count, c.kept2.begin(), thrust::make_discard_iterator(), c.out2.begin());
-  const auto sums = ends.second - c.out2.begin();
-  thrust::exclusive_scan(policy, c.out2.begin(), c.out2.begin() + sums, c.out.begin());
-  return std::size_t(sums);
-}
 
 Candidate thrust_candidate(const string& name, Columns& c) {
   const std::size_t n = c.n;
@@ -228,9 +102,9 @@ Candidate thrust_candidate(const string& name, Columns& c) {
     return {[&c] { thrust::lower_bound(c.keys.begin(), c.keys.end(), c.x.begin(), c.x.end(), c.out.begin()); }, out};
   }
   if (name == "chain") {
-    auto storage = std::make_shared<CachedStorage>();
+    auto storage = std::make_shared<Cache>();
     auto sums = std::make_shared<std::size_t>(0);
-    return {[&c, storage, sums] { *sums = chain(c, *storage); }, [&c, sums] { return Result{{&c.out, *sums}}; }};
+    return {[&c, storage, sums] { *sums = cached_chain(c.x, *storage, at(c.out)); }, [&c, sums] { return Result{{&c.out, *sums}}; }};
   }
   throw std::runtime_error("no primitive " + name + " of Thrust");
 }
@@ -292,7 +166,7 @@ Candidate cub_candidate(const string& name, Columns& c) {
             [&c, counted] { return Result{{&c.out, counted()}, {&c.out2, counted()}}; }};
   }
   if (name == "segmentedScan") {
-    const auto segments = thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), Sixteenth());
+    const auto segments = thrust::make_transform_iterator(thrust::make_counting_iterator(u32(0)), RunOf());
     return {with_storage([=](void* t, std::size_t& b) { return cub::DeviceScan::InclusiveSumByKey(t, b, segments, x, o, rows); }), out};
   }
   if (name == "merge") {
@@ -337,7 +211,8 @@ class Machine {
       auto made = library == "cub" ? cub_candidate(name, *columns_) : thrust_candidate(name, *columns_);
       known = candidates_.emplace(library + " " + name, std::move(made)).first;
     }
-    if (!is_warm) heat();
+    const bool is_busy = last_use_ != Clock::time_point() && Clock::now() - last_use_ < std::chrono::milliseconds(20);
+    if (!is_warm && !is_busy) heat(heater_);
     const double nanoseconds = calls_of(known->second, calls) / calls;
     last_use_ = Clock::now();
     const u32 checksum = with_checksum ? checksum_of(known->second.result()) : 0;
@@ -369,16 +244,6 @@ class Machine {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, start_, stop_));
     return double(milliseconds) * 1e6;
-  }
-
-  /** Warms up the card: an idle card needs a quarter of a second to raise its clock frequency. */
-  void heat() {
-    using namespace std::chrono_literals;
-    if (last_use_ != Clock::time_point() && Clock::now() - last_use_ < 20ms) return;
-    if (heater_.empty()) heater_.resize(1 << 24);
-    for (const auto end = Clock::now() + 250ms; Clock::now() < end; check(cudaDeviceSynchronize())) {
-      for (int i = 0; i < 16; i++) thrust::transform(heater_.begin(), heater_.end(), heater_.begin(), Affine());
-    }
   }
 
   cudaEvent_t start_, stop_;

@@ -152,6 +152,11 @@ function throttled({ backend }: Context, wordsPerSecond: number): Context {
     if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
     return result;
   };
+  return withRead(backend, read);
+}
+
+/** A context on a backend that reads in another way. */
+function withRead(backend: Backend, read: Backend['read']): Context {
   return new Context(new Proxy(backend, { get: (of, key) => (key === 'read' ? read : Reflect.get(of, key)) }));
 }
 
@@ -200,11 +205,8 @@ async function wordsPerPair({ backend }: Context, tasks: readonly PolygonTask[])
     words += count;
     return backend.read(buffer, word, count);
   };
-  const counting = new Context(
-    new Proxy(backend, { get: (of, key) => (key === 'read' ? read : Reflect.get(of, key)) }),
-  );
   const [batch] = batchesOf(tasks);
-  await aggregate(counting, batch!, matching);
+  await aggregate(withRead(backend, read), batch!, matching);
   return words / batch!.reduce((sum, { candidates }) => sum + candidates.p.length, 0);
 }
 

@@ -140,20 +140,8 @@ const tasks: { readonly [name: string]: Task } = {
     plain: plainFlow,
     bound: BOUND,
   },
-  'flow-f32': {
-    maxRounds: 500,
-    start: windows,
-    relax: inF32(flowInF32),
-    plain: plainFlowInF32,
-    bound: BOUND,
-  },
-  heat: {
-    maxRounds: 500,
-    start: windows,
-    relax: inF32(heat),
-    plain: plainHeat,
-    bound: BOUND,
-  },
+  'flow-f32': { maxRounds: 500, start: windows, relax: inF32(flowInF32), plain: plainFlowInF32, bound: BOUND },
+  heat: { maxRounds: 500, start: windows, relax: inF32(heat), plain: plainHeat, bound: BOUND },
   life: {
     maxRounds: 200,
     start: (cells) => {

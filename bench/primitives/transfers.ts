@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { MAP_MODE_READ, MAP_MODE_WRITE, usage } from '../../backends/webgpu/device/usage.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/node-gpu.ts';
 import { fileElements } from '../../formats/file-elements.ts';
-import type { Context } from '../../primitives/context/context.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
+import type { Column } from '../../primitives/index.ts';
 import { printHead } from '../shared/markdown-table.ts';
 import { inTurns, machine, median } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
@@ -61,8 +61,8 @@ async function measureArrays(bytes: number): Promise<void> {
   const intoBytes = new Uint8Array(into.buffer);
   const floorUp = (): Promise<void> => floor.upload(fromBytes);
   const mib = bytes / MIB;
-  await compare(`column(array)`, mib, () => columnAndSync(context, from), floorUp);
-  await compare(`upload(array)`, mib, () => uploadAndSync(context, from), floorUp);
+  await compare(`column(array)`, mib, () => moved(context.column(from)), floorUp);
+  await compare(`upload(array)`, mib, () => moved(context.upload(from)), floorUp);
   const column = await context.upload(from);
   const floorDown = (): Promise<void> => floor.download(intoBytes);
   await compare('read(column, { into })', mib, () => context.read(column, { into }), floorDown);
@@ -71,16 +71,11 @@ async function measureArrays(bytes: number): Promise<void> {
   context.dispose(column);
 }
 
-async function columnAndSync(of: Context, from: Uint32Array): Promise<void> {
-  const column = of.column(from);
-  await of.sync();
-  of.dispose(column);
-}
-
-async function uploadAndSync(of: Context, from: Uint32Array): Promise<void> {
-  const column = await of.upload(from);
-  await of.sync();
-  of.dispose(column);
+/** Waits until a column is on the device, and frees it. */
+async function moved(column: Column | Promise<Column>): Promise<void> {
+  const made = await column;
+  await context.sync();
+  context.dispose(made);
 }
 
 /** Times the upload of a file. The file was just written, so its content is in the page cache. */
@@ -93,11 +88,7 @@ async function measureFile(bytes: number): Promise<void> {
   closeSync(written);
   const descriptor = openSync(path, 'r');
   try {
-    const upload = async (): Promise<void> => {
-      const column = await context.upload(await fileElements(path, { type: 'u32' }));
-      await context.sync();
-      context.dispose(column);
-    };
+    const upload = async (): Promise<void> => moved(context.upload(await fileElements(path, { type: 'u32' })));
     await compare('upload(file)', bytes / MIB, upload, () => floor.uploadFile(descriptor, bytes));
   } finally {
     closeSync(descriptor);

@@ -86,23 +86,23 @@ async function overhead(): Promise<void> {
   await compare('processor time of 500 partitions of 100 ms, two workers, s; without a queue', remote, alone, 1000);
 }
 
+/** Waits on four workers with four at once, of which some are killed after a second; `hear` hears of the peak of memory. */
+function waiting(kind: 'remote' | 'bullmq', count: number, milliseconds: number, kills: number, hear?: number[]) {
+  const items = range(count).map((value) => ({ value, milliseconds }));
+  const work = () => (kind === 'remote' ? onQueue(functions.wait, items, { lanes: 16 }) : flow(items));
+  return async (): Promise<number> => {
+    const { took, result, peak } = await withKills(kind, kills, work);
+    hear?.push(peak);
+    check(result, count);
+    return took;
+  };
+}
+
 /** 10,000 partitions of 1 ms on four workers with four at once. Two are killed; of those of BullMQ, none. */
 async function partitions(): Promise<void> {
-  const [count, milliseconds] = [10_000, 1];
-  const peaks: number[][] = [[], []];
-  const remote = async (): Promise<number> => {
-    const items = range(count).map((value) => ({ value, milliseconds }));
-    const { took, result, peak } = await withKills('remote', 4, 2, () => onQueue(functions.wait, items, { lanes: 16 }));
-    peaks[0]!.push(peak);
-    check(result, count);
-    return took;
-  };
-  const bare = async (): Promise<number> => {
-    const { took, result, peak } = await withKills('bullmq', 4, 0, () => flow('wait', count, milliseconds));
-    peaks[1]!.push(peak);
-    check(result, count);
-    return took;
-  };
+  const peaks: [number[], number[]] = [[], []];
+  const remote = waiting('remote', 10_000, 1, 2, peaks[0]);
+  const bare = waiting('bullmq', 10_000, 1, 0, peaks[1]);
   await compare(
     '10,000 partitions of 1 ms, two of four workers killed after 1 s, s; a flow without kills',
     remote,
@@ -121,22 +121,11 @@ async function partitions(): Promise<void> {
 
 /** 36 waits of 400 ms on four workers with four at once. Two are killed after 1 s, on both sides. */
 async function waits(): Promise<void> {
-  const [count, milliseconds] = [36, 400];
-  const items = range(count).map((value) => ({ value, milliseconds }));
   for (const [kills, title] of [
     [2, 'a flow with the same kills'],
     [0, 'a flow without kills'],
   ] as const) {
-    const remote = async (): Promise<number> => {
-      const { took, result } = await withKills('remote', 4, 2, () => onQueue(functions.wait, items, { lanes: 16 }));
-      check(result, count);
-      return took;
-    };
-    const bare = async (): Promise<number> => {
-      const { took, result } = await withKills('bullmq', 4, kills, () => flow('wait', count, milliseconds));
-      check(result, count);
-      return took;
-    };
+    const [remote, bare] = [waiting('remote', 36, 400, 2), waiting('bullmq', 36, 400, kills)];
     await compare(`36 waits of 400 ms, two of four workers killed after 1 s, s; ${title}`, remote, bare, 1000);
   }
 }
@@ -282,7 +271,7 @@ async function onQueue<A, B>(
 }
 
 /** A flow of BullMQ: a job whose children do the work. */
-async function flow(name: string, count: number, milliseconds: number): Promise<unknown[]> {
+async function flow(items: readonly unknown[]): Promise<unknown[]> {
   const connection = new Redis(url, { maxRetriesPerRequest: null });
   const producer = new FlowProducer({ connection });
   let end = (_: unknown[]): void => undefined;
@@ -290,7 +279,7 @@ async function flow(name: string, count: number, milliseconds: number): Promise<
     end = resolve;
   });
   const parent = new Worker('parent', async (job) => end(Object.values(await job.getChildrenValues())), { connection });
-  const children = range(count).map((value) => ({ name, queueName: 'bullmq', data: { value, milliseconds } }));
+  const children = items.map((data) => ({ name: 'wait', queueName: 'bullmq', data }));
   await producer.add({ name: 'all', queueName: 'parent', children });
   const result = await ended;
   await Promise.all([producer.close(), parent.close()]);
@@ -299,9 +288,9 @@ async function flow(name: string, count: number, milliseconds: number): Promise<
 }
 
 /** Runs `work` on four workers with four jobs at once, of which some are killed after a second. */
-async function withKills(kind: WorkerSetup['kind'], lanes: number, kills: number, work: () => Promise<unknown[]>) {
+async function withKills(kind: WorkerSetup['kind'], kills: number, work: () => Promise<unknown[]>) {
   await redis.flushall();
-  const workers = await startWorkers(kind, 4, lanes);
+  const workers = await startWorkers(kind, 4, 4);
   const empty = await usedMemory();
   let peak = 0;
   const sampling = setInterval(() => void usedMemory().then((used) => (peak = Math.max(peak, used - empty))), 50);

@@ -116,23 +116,23 @@ function tilesOf(raster: Raster, side: number, filling: 'before' | 'plane'): Uin
 async function measure(
   context: Context,
   tiles: Uint16Array,
-  options: BqTreeOptions,
+  format: BqTreeOptions,
 ): Promise<{ readonly words: number; readonly rates: readonly string[] }> {
-  const { cells, rounds } = counts();
+  const { cells, rounds } = options;
   const copies = Math.max(1, Math.round(cells / tiles.length));
-  const all = options.as === 'u8' ? new Uint8Array(tiles.length * copies) : new Uint16Array(tiles.length * copies);
+  const all = format.as === 'u8' ? new Uint8Array(tiles.length * copies) : new Uint16Array(tiles.length * copies);
   for (let copy = 0; copy < copies; copy++) all.set(tiles, copy * tiles.length);
   const column = context.column(all);
   const [encoding, decoding] = [[] as number[][], [] as number[][]];
   let words = 0;
   for (let round = 0; round <= rounds; round++) {
     const encoded = await timed(async () => {
-      const trees = encodeBqTrees(context, column, options);
+      const trees = encodeBqTrees(context, column, format);
       await context.sync();
       return trees;
     });
     const decoded = await timed(async () => {
-      const back = decodeBqTrees(context, encoded.result, options);
+      const back = decodeBqTrees(context, encoded.result, format);
       await context.sync();
       return back;
     });
@@ -153,8 +153,4 @@ async function measure(
     ((median(times.map(([, processor]) => processor!)) * 1e9) / all.length).toFixed(1),
   ]);
   return { words, rates };
-}
-
-function counts(): { readonly cells: number; readonly rounds: number } {
-  return { cells: options.cells, rounds: options.rounds };
 }

@@ -63,15 +63,15 @@ function five(name: string): Question {
 }
 
 function median(name: string, where?: t.Condition): Question {
-  const asked = { median: { kind: 'median', of: c(name) } } as const;
-  const ask = (table: t.DeviceTable) => t.aggregate(table, asked, where === undefined ? {} : { where });
-  const [ending, label] = where === undefined ? ['', ''] : [' where b < c', ' where b < c'];
+  const aggregates = { median: { kind: 'median', of: c(name) } } as const;
+  const condition = where === undefined ? {} : { where };
+  const ending = where === undefined ? '' : ' where b < c';
   return {
-    name: `median of ${name}${label}`,
+    name: `median of ${name}${ending}`,
     table: 'numbers',
     sql: `select median(${name}) from numbers${ending}`,
-    asked: { aggregates: asked, ...(where === undefined ? {} : { where }) },
-    ask,
+    asked: { aggregates, ...condition },
+    ask: (table) => t.aggregate(table, aggregates, condition),
   };
 }
 

@@ -71,24 +71,21 @@ async function compareFiles(): Promise<void> {
   );
   console.log(`\nfile     ${((await stat(file)).size / 1e6).toFixed(0)} MB, deflate, differences, tiles of 256 × 256`);
   await compare('from a file', {
-    scanline: async () => scanline(jobOf(await decode(file))),
-    'in bands': async () => scanlineInBands(jobOf(await decode(file))),
-    [name]: () => decodeAndCount(file),
+    scanline: async () => scanline(jobOf(await fromFile(file, decode))),
+    'in bands': async () => scanlineInBands(jobOf(await fromFile(file, decode))),
+    [name]: async () => countsOf(await fromFile(file, countByBackend)),
   });
 }
 
-async function decode(file: string): Promise<Uint16Array> {
+async function fromFile<T>(file: string, work: (raster: RasterSource) => Promise<T>): Promise<T> {
   const raster = await openGeoTiff(file);
-  const all = await raster.read({ row: 0, column: 0, rows: raster.height, columns: raster.width });
+  const result = await work(raster);
   await raster.close();
-  return all as Uint16Array;
+  return result;
 }
 
-async function decodeAndCount(file: string): Promise<Int32Array> {
-  const raster = await openGeoTiff(file);
-  const result = await countByBackend(raster);
-  await raster.close();
-  return countsOf(result);
+async function decode(raster: RasterSource): Promise<Uint16Array> {
+  return (await raster.read({ row: 0, column: 0, rows: raster.height, columns: raster.width })) as Uint16Array;
 }
 
 /** Runs all methods in turn, checks their counts, and prints medians with minima and maxima over all rounds. */
