@@ -1,4 +1,5 @@
 import { smallestOf } from '../../primitives/host/extremes.ts';
+import { grouped } from '../shared/grouped.ts';
 import type { Row } from './bench.ts';
 
 /** Prints one Markdown table for each kind of work and timing, with a row per library and a column per size. */
@@ -47,10 +48,4 @@ export function differences(rows: readonly Row[]): string[] {
     const sums = group.map(({ library, way, checksum }) => `${library} (${way}) ${checksum}`);
     return [`${title}: checksums differ: ${sums.join(', ')}`];
   });
-}
-
-function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
 }

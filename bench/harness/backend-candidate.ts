@@ -3,7 +3,7 @@ import type { Column, Table } from '../../primitives/columns/column.ts';
 import { columnsIn, memoriesIn } from '../../primitives/columns/reachable.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { ArgumentError, plus, reduce, sequence, u32 } from '../../primitives/index.ts';
-import { type Candidate, hostTime, IDLE_MS, type Prepared, type Round } from './candidate.ts';
+import { type Candidate, hostRound, hostTime, IDLE_MS, type Prepared, type Round } from './candidate.ts';
 import { type Job, readResult, uploadInputs } from './job.ts';
 
 /** Makes a backend of this library a candidate. Its context stays open until the candidate is closed. */
@@ -95,12 +95,10 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
     context.scope(() => void atOnce());
   };
   /** Awaits every call, because consecutive calls over the same rows could otherwise be fused. */
-  const repeat = async (calls: number): Promise<void> => {
-    for (let call = 0; call < calls; call++) {
-      const running = once();
-      if (running !== undefined) await running;
-      await context.sync();
-    }
+  const untilDone = async (): Promise<void> => {
+    const running = once();
+    if (running !== undefined) await running;
+    await context.sync();
   };
 
   const byDevice = async (calls: number, warm: boolean): Promise<Round> => {
@@ -109,12 +107,8 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
       for (let call = 0; call < calls; call++) once();
     };
     const [, milliseconds] = await gpu!.time([first, batch]);
-    return { time: (milliseconds! * 1e6) / calls, latency: await hostTime(() => repeat(1)), clock: 'device' };
+    return { time: (milliseconds! * 1e6) / calls, latency: await hostTime(untilDone), clock: 'device' };
   };
-  const byHost = async (calls: number): Promise<Round> => ({
-    time: (await hostTime(() => repeat(calls))) / calls,
-    clock: 'host',
-  });
 
   return {
     async answer() {
@@ -125,7 +119,7 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
         free(result);
       }
     },
-    round: (calls, warm = false) => (gpu === undefined || waits ? byHost(calls) : byDevice(calls, warm)),
+    round: (calls, warm = false) => (gpu === undefined || waits ? hostRound(untilDone, calls) : byDevice(calls, warm)),
     async close() {
       context.dispose(columns);
     },

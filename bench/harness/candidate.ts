@@ -36,6 +36,17 @@ export interface Round {
 /** Milliseconds without work after which a GPU lowers its clock frequency. */
 export const IDLE_MS = 20;
 
+/** Times a round of calls by the host's clock. Calls that return promises are awaited one by one. */
+export async function hostRound(call: () => unknown, calls: number): Promise<Round> {
+  const time = await hostTime(async () => {
+    for (let done = 0; done < calls; done++) {
+      const running = call();
+      if (running instanceof Promise) await running;
+    }
+  });
+  return { time: time / calls, clock: 'host' };
+}
+
 /** Runs work and returns its duration on the host, in nanoseconds. */
 export async function hostTime(work: () => void | Promise<void>): Promise<number> {
   const start = performance.now();

@@ -1,6 +1,7 @@
 import { loadPlot } from '../../formats/plot-packages.ts';
 import { HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
+import { grouped } from '../shared/grouped.ts';
 import { drawPanels, type Panel, type PanelPoint, svgPage } from '../shared/panels.ts';
 import { type Row, rateOf } from './row.ts';
 import { byCase, digits, sizeText } from './tables.ts';
@@ -10,12 +11,7 @@ const COPY = 'copy';
 
 /** One panel per pair of experiment and element type. */
 function panelsOf(rows: readonly Row[], unit: string, pointsOf: (alike: readonly Row[]) => PanelPoint[]): Panel[] {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const title = `${row.experiment} ${row.type}`;
-    groups.set(title, [...(groups.get(title) ?? []), row]);
-  }
-  return [...groups].flatMap(([title, alike]) => {
+  return [...grouped(rows, ({ experiment, type }) => `${experiment} ${type}`)].flatMap(([title, alike]) => {
     const points = pointsOf(alike).filter(({ x, y }) => x > 0 && y > 0 && Number.isFinite(y));
     const ticks = [...new Set(points.map(({ x }) => x))].sort((a, b) => a - b);
     const panel = {

@@ -1,5 +1,6 @@
 import { fieldWriter } from '../../formats/csv-quote.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
+import { grouped } from '../shared/grouped.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import type { Spread } from '../shared/measuring.ts';
 import type { MachineFacts } from './machine.ts';
@@ -63,11 +64,7 @@ export interface CaseRows {
 
 /** Groups rows by case, in the order of each case's first row. */
 export function byCase(rows: readonly Row[]): CaseRows[] {
-  const cases = new Map<string, Row[]>();
-  for (const row of rows) {
-    const key = JSON.stringify([row.experiment, row.type, row.n]);
-    cases.set(key, [...(cases.get(key) ?? []), row]);
-  }
+  const cases = grouped(rows, ({ experiment, type, n }) => JSON.stringify([experiment, type, n]));
   return [...cases.values()].map((alike) => {
     const { experiment, type, n } = alike[0]!;
     return { experiment, type, n, rows: alike };

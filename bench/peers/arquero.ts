@@ -1,5 +1,5 @@
 import { builtInExperiments } from '../experiments/index.ts';
-import { type Candidate, hostTime } from '../harness/candidate.ts';
+import { type Candidate, hostRound } from '../harness/candidate.ts';
 import type { HostColumns } from '../harness/experiment.ts';
 import type { Job } from '../harness/job.ts';
 import { optionalPackage } from './optional.ts';
@@ -58,12 +58,7 @@ export async function arqueroPeer(): Promise<Candidate | undefined> {
           const result = query.run(frame);
           return query.columns.map((name) => Uint32Array.from(result.array(name, Float64Array as never)));
         },
-        async round(calls) {
-          const time = await hostTime(() => {
-            for (let call = 0; call < calls; call++) query.run(frame);
-          });
-          return { time: time / calls, clock: 'host' };
-        },
+        round: (calls) => hostRound(() => query.run(frame), calls),
         close: async () => undefined,
       };
     },

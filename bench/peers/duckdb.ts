@@ -1,5 +1,5 @@
 import { builtInExperiments } from '../experiments/index.ts';
-import { type Candidate, hostTime } from '../harness/candidate.ts';
+import { type Candidate, hostRound } from '../harness/candidate.ts';
 import type { Job } from '../harness/job.ts';
 import { optionalPackage } from './optional.ts';
 
@@ -64,12 +64,7 @@ export async function duckDbPeer(): Promise<Candidate | undefined> {
           // A result without rows has no arrays of columns, so empty arrays are used.
           return result.columnNames().map((_, i) => Uint32Array.from(columns[i] ?? [], Number));
         },
-        async round(calls) {
-          const time = await hostTime(async () => {
-            for (let call = 0; call < calls; call++) await connection.run(store);
-          });
-          return { time: time / calls, clock: 'host' };
-        },
+        round: (calls) => hostRound(() => connection.run(store), calls),
         async close() {
           await connection.run('DROP TABLE IF EXISTS result');
           await connection.run('DROP TABLE IF EXISTS t');

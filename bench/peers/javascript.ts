@@ -1,5 +1,5 @@
-import { type Candidate, hostTime } from '../harness/candidate.ts';
-import { columnsOfResult } from '../harness/experiment.ts';
+import { type Candidate, hostRound } from '../harness/candidate.ts';
+import { columnsOfResult, type HostResult } from '../harness/experiment.ts';
 
 /** Plain loops over typed arrays on this thread: the `plain` functions of all experiments that have one. */
 export function javascriptPeer(): Candidate {
@@ -10,15 +10,10 @@ export function javascriptPeer(): Candidate {
     description: `plain typed arrays on one thread, Node ${process.versions.node}`,
     async prepare({ experiment, inputs, n, type }) {
       if (experiment.plain === undefined) return undefined;
-      const run = (): unknown => experiment.plain!(inputs, { n, type });
+      const run = (): HostResult => experiment.plain!(inputs, { n, type });
       return {
-        answer: async () => columnsOfResult(experiment.plain!(inputs, { n, type })),
-        async round(calls) {
-          const time = await hostTime(() => {
-            for (let call = 0; call < calls; call++) run();
-          });
-          return { time: time / calls, clock: 'host' };
-        },
+        answer: async () => columnsOfResult(run()),
+        round: (calls) => hostRound(run, calls),
         close: async () => undefined,
       };
     },
