@@ -1,12 +1,9 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import { STATISTICS_LISTED } from '../algorithms/zonal/statistic-columns.ts';
-import type { Binning } from '../algorithms/zonal/types.ts';
 import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
+import { type OptionSpec, type OptionValues, parsed, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { parseQueue, parseRun, parseSeconds, QUEUE_SPECS, type QueuePlace, requireFolder } from './queue-options.ts';
-import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
+import { parseCount } from './values.ts';
 
 /** The values of the option `--backend`. */
 export type BackendChoice = 'auto' | 'workers' | 'webgpu' | 'reference';
@@ -26,52 +23,27 @@ export interface VoiceOptions {
   readonly quiet: boolean;
 }
 
-/** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
-export interface ZonalOptions extends BackendOptions, MemoryOptions, VoiceOptions {
-  readonly zones: string;
-  /** Paths of rasters, and patterns of paths. */
-  readonly rasters: readonly string[];
-  /** Whether several rasters are parts of one surface. */
-  readonly merge: boolean;
-  readonly binning: Binning;
-  /** Whether the user gave bins. If not, only statistics are written. */
-  readonly binsGiven: boolean;
-  readonly layer: string | undefined;
-  readonly id: string | undefined;
-  readonly band: number;
-  readonly nodata: number | undefined;
-  readonly mask: 'all' | 'none';
-  readonly raw: boolean;
-  readonly assumeCrs: string | undefined;
-  readonly antimeridian: 'unwrap' | undefined;
-  readonly onBadRecord: OnBadRecord | undefined;
-  readonly fill: FillRule;
-  /** Path of the file for the histograms, or `-` for stdout. Undefined if the histograms are not written. */
-  readonly out: string | undefined;
-  readonly format: 'csv' | 'json';
-  readonly quoteFormulas: boolean;
-  readonly stats: string | undefined;
-  readonly plot: string | undefined;
-  /** How workers of a queue count. Undefined if this process counts. */
-  readonly queue: ZonalQueueOptions | undefined;
-}
-
-/** How `quadrille zonal` hands out its work. */
-export interface ZonalQueueOptions extends QueuePlace {
-  readonly folder: string;
-  /** The run to go on with, which was killed. */
-  readonly resume: string | undefined;
-  /** Whether partitions that cannot be counted are left out. */
-  readonly onError: 'stop' | 'skip';
-  /** Seconds that a partition may take. Undefined: ten times the median so far, and at least a minute. */
-  readonly partitionSeconds: number | undefined;
-}
+/** The options of commands that compute on a backend. */
+export interface ComputeOptions extends BackendOptions, MemoryOptions, VoiceOptions {}
 
 export const VOICE_SPECS: readonly OptionSpec[] = [
   { name: 'json-log', help: 'notes, progress, errors and a summary as JSON lines on stderr' },
   { name: 'quiet', help: 'only errors on stderr' },
   { name: 'help', short: 'h', help: 'this page' },
 ];
+
+export const ADAPTER_SPEC: OptionSpec = {
+  name: 'adapter',
+  value: 'KIND',
+  help: 'the kind of WebGPU adapter: auto, hardware or software',
+  choices: ['auto', 'hardware', 'software'],
+};
+
+export const WORKERS_SPEC: OptionSpec = {
+  name: 'workers',
+  value: 'N',
+  help: 'number of worker threads (default: one per core)',
+};
 
 /** Descriptions of the options that {@link parseBackend} parses. */
 export const BACKEND_SPECS: readonly OptionSpec[] = [
@@ -81,14 +53,12 @@ export const BACKEND_SPECS: readonly OptionSpec[] = [
     help: 'auto (a hardware GPU if there is one, otherwise workers), workers, webgpu or reference',
     choices: ['auto', 'workers', 'webgpu', 'reference'],
   },
-  {
-    name: 'adapter',
-    value: 'KIND',
-    help: 'the kind of WebGPU adapter: auto, hardware or software',
-    choices: ['auto', 'hardware', 'software'],
-  },
-  { name: 'workers', value: 'N', help: 'number of worker threads (default: one per core)' },
+  ADAPTER_SPEC,
+  WORKERS_SPEC,
 ];
+
+/** Descriptions of the options that {@link parseCompute} parses. */
+export const COMPUTE_SPECS: readonly OptionSpec[] = [...BACKEND_SPECS, MEMORY_SPEC, ...VOICE_SPECS];
 
 /**
  * Description of the option `--fill`, which {@link parseFill} parses. `polygon` is the noun that the help text uses for
@@ -111,6 +81,14 @@ export const BAD_RECORD_SPEC: OptionSpec = {
   choices: ['stop', 'skip'],
 };
 
+/** Description of the option `--antimeridian`. */
+export const ANTIMERIDIAN_SPEC: OptionSpec = {
+  name: 'antimeridian',
+  value: 'unwrap',
+  help: 'treat rings that jump by more than 180° of longitude as crossing the antimeridian',
+  choices: ['unwrap'],
+};
+
 export function parseOnBadRecord(values: OptionValues): OnBadRecord | undefined {
   return text(values, 'on-bad-record') as OnBadRecord | undefined;
 }
@@ -119,181 +97,19 @@ export function parseFill(values: OptionValues): FillRule {
   return (text(values, 'fill') as FillRule | undefined) ?? 'union';
 }
 
-export const ZONAL_SPECS: readonly OptionSpec[] = [
-  { name: 'zones', value: 'FILE', help: 'polygons: GeoJSON, also one feature per line, or TopoJSON' },
-  {
-    name: 'raster',
-    value: 'FILE',
-    help: "GeoTIFF or packed raster (.qbp); again, or a pattern ('relief/*.tif'), for several",
-    repeats: true,
-  },
-  { name: 'merge', help: 'count several rasters as parts of one surface, not each by itself' },
-  { name: 'bins', value: 'LO:HI:WIDTH', help: 'bins of equal width, such as 0:1:0.05' },
-  { name: 'edges', value: 'A,B,C…', help: 'bins between strictly increasing edges' },
-  { name: 'unique', help: 'one bin for every distinct value' },
-  { name: 'layer', value: 'NAME', help: 'the layer of the zones, if the file has several' },
-  { name: 'id', value: 'PROPERTY', help: "name zones by this property instead of the feature's id" },
-  { name: 'band', value: 'N', help: 'the band of the raster, counted from 1 (default 1)' },
-  { name: 'nodata', value: 'V', help: "the stored value that marks cells without data, instead of the file's" },
-  {
-    name: 'mask',
-    value: 'all|none',
-    help: 'none counts cells that a mask or an alpha band hides (near infrared may be flagged as alpha)',
-    choices: ['all', 'none'],
-  },
-  { name: 'raw', help: "count the stored values, without the file's scale and offset" },
-  { name: 'assume-crs', value: 'EPSG:N', help: 'the CRS of both files, instead of what they say' },
-  {
-    name: 'antimeridian',
-    value: 'unwrap',
-    help: 'treat rings that jump by more than 180° of longitude as crossing the antimeridian',
-    choices: ['unwrap'],
-  },
-  BAD_RECORD_SPEC,
-  fillSpec('zone'),
-  { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot writes to it)' },
-  {
-    name: 'format',
-    value: 'csv|json',
-    help: 'format of --out (default: json if it ends in .json, otherwise csv)',
-    choices: ['csv', 'json'],
-  },
-  QUOTE_FORMULAS_SPEC,
-  {
-    name: 'stats',
-    value: 'FILE',
-    help: `cells, ${STATISTICS_LISTED} of every zone as CSV; - is stdout; --stats alone needs no bins`,
-  },
-  { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
-  ...BACKEND_SPECS,
-  MEMORY_SPEC,
-  ...QUEUE_SPECS,
-  { name: 'resume', value: 'RUN', help: 'go on with a run on a queue whose process was killed' },
-  {
-    name: 'on-error',
-    value: 'stop|skip',
-    help: 'on a partition that no worker can count: stop (default), or leave it out',
-    choices: ['stop', 'skip'],
-  },
-  {
-    name: 'partition-timeout',
-    value: 'SECONDS',
-    help: 'time for a partition (default: ten times the median so far, at least 60)',
-  },
-  ...VOICE_SPECS,
-];
-
 export const DEVICES_SPECS: readonly OptionSpec[] = [
   { name: 'verbose', help: 'also say how each device rounds, and how the code for it compensates' },
   { name: 'json', help: 'one JSON object on stdout' },
   { name: 'help', short: 'h', help: 'this page' },
 ];
 
-/**
- * Parses the arguments after `quadrille zonal`.
- *
- * @throws UsageError if the arguments are invalid.
- */
-export function parseZonalArguments(args: readonly string[]): ZonalOptions {
-  const { values, repeated } = readCommand(args, ZONAL_SPECS, []);
-  const out = text(values, 'out') ?? (printsHistograms(values) ? '-' : undefined);
-  const options: ZonalOptions = {
-    zones: text(values, 'zones') ?? missing('zones'),
-    rasters: repeated.get('raster') ?? missing('raster'),
-    merge: values.has('merge'),
-    binning: parseBinning(values),
-    binsGiven: !wantsStatisticsAlone(values),
-    layer: text(values, 'layer'),
-    id: text(values, 'id'),
-    band: parsed(values, 'band', parseCount) ?? 1,
-    nodata: parsed(values, 'nodata', parseNodata),
-    mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
-    raw: values.has('raw'),
-    assumeCrs: parsed(values, 'assume-crs', parseCrs),
-    antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
-    onBadRecord: parseOnBadRecord(values),
-    fill: parseFill(values),
-    out,
-    format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),
-    quoteFormulas: values.has('csv-quote-formulas'),
-    stats: text(values, 'stats'),
-    plot: text(values, 'plot'),
-    queue: parseZonalQueue(values),
-    ...parseBackend(values),
-    ...parseMemory(values),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
-  };
-  checkStandardOutput(options);
-  checkOutputNames(options, values.has('format'));
-  return options;
+/** Parses the options of a command that computes. */
+export function parseCompute(values: OptionValues): ComputeOptions {
+  return { ...parseBackend(values), ...parseMemory(values), ...parseVoice(values) };
 }
 
-function parseZonalQueue(values: OptionValues): ZonalQueueOptions | undefined {
-  const place = parseQueue(values);
-  const given = OF_QUEUES.filter((name) => values.has(name)).map((name) => `--${name}`);
-  if (place === undefined) {
-    if (given.length === 0) return undefined;
-    throw new UsageError('usage/contradiction', `${given.join(' and ')} needs a queue.`, {
-      remedy: 'Name one with --queue URL or QUADRILLE_QUEUE, or leave the option out.',
-    });
-  }
-  return {
-    ...place,
-    folder: requireFolder(place),
-    resume: parsed(values, 'resume', parseRun),
-    onError: (text(values, 'on-error') as 'stop' | 'skip' | undefined) ?? 'stop',
-    partitionSeconds: parsed(values, 'partition-timeout', parseSeconds),
-  };
-}
-
-/** Options that have no effect without a queue. */
-const OF_QUEUES = ['queue-folder', 'queue-name', 'resume', 'on-error', 'partition-timeout'];
-
-const BINNINGS = ['bins', 'edges', 'unique'];
-
-/** Options that require histograms, and therefore bins. */
-const OF_HISTOGRAMS = ['out', 'format', 'plot'];
-
-function wantsStatisticsAlone(values: OptionValues): boolean {
-  return values.has('stats') && ![...BINNINGS, ...OF_HISTOGRAMS].some((name) => values.has(name));
-}
-
-/**
- * Whether histograms are written to stdout if `--out` is not given. True if `--format` is given, or if histograms are
- * computed and no other output goes to stdout.
- */
-function printsHistograms(values: OptionValues): boolean {
-  if (values.has('format')) return true;
-  return !wantsStatisticsAlone(values) && text(values, 'stats') !== '-' && text(values, 'plot') !== '-';
-}
-
-function parseBinning(values: OptionValues): Binning {
-  if (wantsStatisticsAlone(values)) return { kind: 'none' };
-  const given = BINNINGS.filter((name) => values.has(name));
-  if (given.length === 0) throw unbinned(values);
-  if (given.length > 1) {
-    throw new UsageError('usage/binning', `--${given.join(' and --')} exclude each other.`, {
-      remedy: `${GIVE_BINS}, or --stats FILE alone.`,
-    });
-  }
-  const bins = text(values, 'bins');
-  if (bins !== undefined) return parseBins(bins);
-  const edges = text(values, 'edges');
-  return edges !== undefined ? parseEdges(edges) : { kind: 'unique' };
-}
-
-const GIVE_BINS = 'Give one of --bins lo:hi:width, --edges a,b,c and --unique';
-
-function unbinned(values: OptionValues): UsageError {
-  const code = 'usage/binning';
-  if (!values.has('stats'))
-    return new UsageError(code, 'The bins are missing.', { remedy: `${GIVE_BINS}, or --stats FILE alone.` });
-  const needing = OF_HISTOGRAMS.filter((name) => values.has(name)).map((name) => `--${name}`);
-  const named = needing.join(' and ');
-  return new UsageError(code, `There are no bins for ${named}.`, {
-    remedy: `${GIVE_BINS}, or leave ${named} out: --stats alone needs no bins.`,
-  });
+export function parseVoice(values: OptionValues): VoiceOptions {
+  return { jsonLog: values.has('json-log'), quiet: values.has('quiet') };
 }
 
 /** Parses the options `--backend`, `--adapter` and `--workers`. */
@@ -314,11 +130,6 @@ function pointless(option: string, backend: BackendChoice, fit: BackendChoice): 
   });
 }
 
-function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
-  const remedy = 'Send all but one of them to a file (without --out the histograms go to stdout).';
-  checkOneToStdout({ out, stats, plot }, remedy);
-}
-
 /**
  * Throws if the value of more than one output option is `-`. `targets` maps the name of each output option to its
  * value.
@@ -328,21 +139,4 @@ export function checkOneToStdout(targets: Readonly<Record<string, string | undef
   if (claims.length < 2) return;
   const names = claims.map(([name]) => `--${name}`).join(' and ');
   throw new UsageError('usage/stdout-twice', `${names} cannot both write to stdout.`, { remedy });
-}
-
-/**
- * Throws if the extension of an output file belongs to a different format than the one that is written. Without this
- * check, the user would notice the mistake only when another program reads the file.
- */
-function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
-  const forOut = 'Name a file that ends in .csv or .json, or keep the name and give --format csv or json.';
-  if (!formatGiven && out !== undefined) checkTableName(out, '--out', ['json'], forOut);
-  if (stats !== undefined) checkTableName(stats, '--stats', [], 'Name a file that ends in .csv.');
-  if (plot !== undefined) checkPlotName(plot, '--plot');
-}
-
-function missing(option: string): never {
-  throw new UsageError('usage/missing-option', `--${option} is missing.`, {
-    remedy: `Name a file with --${option} FILE.`,
-  });
 }

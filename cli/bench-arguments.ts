@@ -1,6 +1,13 @@
 import type { ElementType } from '../bench/harness/experiment.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { type AdapterChoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import {
+  ADAPTER_SPEC,
+  type AdapterChoice,
+  parseVoice,
+  VOICE_SPECS,
+  type VoiceOptions,
+  WORKERS_SPEC,
+} from './arguments.ts';
 import { type OptionSpec, parsed, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { suggest } from './suggest.ts';
@@ -51,14 +58,6 @@ export const TUNING_SPEC: OptionSpec = {
   help: 'tuning of WebGPU kernels, as quadrille tune writes it',
 };
 
-/** Description of the option `--adapter`, for commands that have no option `--backend`. */
-export const ADAPTER_SPEC: OptionSpec = {
-  name: 'adapter',
-  value: 'KIND',
-  help: 'the kind of WebGPU adapter: auto, hardware or software',
-  choices: ['auto', 'hardware', 'software'],
-};
-
 export const BENCH_SPECS: readonly OptionSpec[] = [
   {
     name: 'only',
@@ -77,7 +76,7 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
     help: 'some of workers, webgpu and reference (default: workers, and webgpu on a hardware GPU)',
   },
   ADAPTER_SPEC,
-  { name: 'workers', value: 'N', help: 'number of worker threads (default: one per core)' },
+  WORKERS_SPEC,
   TUNING_SPEC,
   {
     name: 'sizes',
@@ -137,8 +136,7 @@ export function parseBenchArguments(args: readonly string[]): BenchOptions {
     outputs: OUTPUTS.filter((name) => values.has(name)),
     list: values.has('list'),
     ...parseMemory(values),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
+    ...parseVoice(values),
   };
   checkWhereTo(options);
   checkAdapter(options, values.has('adapter'));

@@ -9,10 +9,9 @@ import { casesOf, type MeasurementPlan, measure, type Omission } from '../bench/
 import type { Row } from '../bench/harness/row.ts';
 import { type Results, resultsCsv, resultsJson, resultsTable, sizeText } from '../bench/harness/tables.ts';
 import { findPeers } from '../bench/peers/index.ts';
-import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import type { StagedOutputs } from '../formats/atomic-write.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { progress } from '../graph/index.ts';
 import { open } from '../on-node.ts';
 import { DeviceLostError, QuadrilleError } from '../primitives/checks/errors.ts';
 import type { Context } from '../primitives/context/context.ts';
@@ -21,9 +20,9 @@ import type { BenchBackend, BenchOptions } from './bench-arguments.ts';
 import { chooseExperiments, loadExperiments } from './bench-experiments.ts';
 import { counted } from './grouped.ts';
 import { Interrupted } from './interrupt.ts';
-import type { Log } from './log.ts';
 import { requireRoomForElements } from './memory.ts';
-import { openContext, type Surroundings } from './run-support.ts';
+import { openContext, type Surroundings, stageRun } from './run-support.ts';
+import { showProgress } from './shown-progress.ts';
 import { writeToStdout } from './standard-output.ts';
 import { readTuning } from './tuning-file.ts';
 
@@ -45,17 +44,12 @@ export async function runBench(options: BenchOptions, surroundings: Surroundings
   requireRoomForElements(largestOf(plan.sizes), options.memoryBytes);
   if (drawsCharts(options)) requirePlot();
   const paths = await outputPaths(options);
-  const outputs = await stageOutputs([...paths.values()]);
-  surroundings.beforeExit(() => outputs.discardNow());
-  try {
-    const results = await find(plan, options, surroundings);
-    await write(results, options, paths, outputs, surroundings);
-    log.summary(summaryOf(results, [...paths.values()], (performance.now() - started) / 1000));
-    if (signal.aborted) throw interruptedAfter(results, signal.reason);
-    requireRight(results.omissions);
-  } finally {
-    await outputs.discard();
-  }
+  await using outputs = await stageRun([], [...paths.values()], surroundings);
+  const results = await find(plan, options, surroundings);
+  await write(results, options, paths, outputs, surroundings);
+  log.summary(summaryOf(results, [...paths.values()], (performance.now() - started) / 1000));
+  if (signal.aborted) throw interruptedAfter(results, signal.reason);
+  requireRight(results.omissions);
 }
 
 async function list(experiments: readonly Experiment[], { stdout, signal }: Surroundings): Promise<void> {
@@ -107,8 +101,8 @@ async function find(plan: MeasurementPlan, options: BenchOptions, surroundings: 
   const [rows, omissions]: [Row[], Omission[]] = [[], []];
   try {
     await openCandidates(options, candidates, surroundings);
-    const total = casesOf(plan).length * candidates.length * plan.rounds;
-    const { advance, end } = trackProgress(log, total);
+    const { advance, expect, end } = showProgress(log, 'rounds');
+    expect(casesOf(plan).length * candidates.length * plan.rounds);
     try {
       await measure(plan, candidates, {
         signal,
@@ -192,20 +186,6 @@ async function describe({ backend }: Context, { workers }: BenchOptions): Promis
   }
   const { info } = backend as typeof backend & { readonly info: GPUAdapterInfo };
   return [info.vendor, info.architecture, info.device, info.description].filter((part) => part !== '').join(' ');
-}
-
-function trackProgress(log: Log, total: number): { advance: (rounds: number) => void; end: () => void } {
-  const meter = progress({ every: log.progressEvery });
-  const shown = meter.progress$.subscribe((report) => log.progress(report, 'rounds'));
-  meter.expect(total);
-  return {
-    advance: (rounds) => meter.advance(rounds),
-    end() {
-      meter.end();
-      shown.unsubscribe();
-      log.clearProgress();
-    },
-  };
 }
 
 /** A signal that is never aborted, because results are written even after Ctrl-C. */

@@ -5,20 +5,17 @@ import { UsageError } from '../formats/usage-error.ts';
 import {
   BACKEND_SPECS,
   type BackendOptions,
+  type ComputeOptions,
   checkOneToStdout,
   fillSpec,
-  parseBackend,
+  parseCompute,
   parseFill,
   VOICE_SPECS,
-  type VoiceOptions,
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
-import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { checkEnding, formatOfName, parsePositive } from './values.ts';
-
-/** The formats in which tables can be written. */
-export const TABLE_FORMATS = ['csv', 'json', 'arrow'] as const;
-export type TableFormat = (typeof TABLE_FORMATS)[number];
+import { MEMORY_SPEC } from './memory.ts';
+import { FORMAT_SPEC, parseTableFormat, type TableFormat } from './table-files.ts';
+import { checkEnding, parsePositive } from './values.ts';
 
 /** A table to write, and its path; `-` is stdout. */
 export interface TableOutput {
@@ -28,7 +25,7 @@ export interface TableOutput {
 }
 
 /** The parsed command line of `quadrille compare`. The files that it names have not been opened. */
-export interface CompareOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+export interface CompareOptions extends ComputeOptions {
   /** Path of a set of polygons: a file, or a folder with one file per tile. The same holds for `b`. */
   readonly a: string;
   readonly b: string;
@@ -62,12 +59,7 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
   { name: 'pairs', value: 'FILE', help: 'a row for every pair that shares area: ids, areas, IoU; - is stdout' },
   { name: 'tiles', value: 'FILE', help: 'a row for every tile' },
   { name: 'missing', value: 'FILE', help: 'a row for every polygon that shares no area with the other set' },
-  {
-    name: 'format',
-    value: 'csv|json|arrow',
-    help: 'format of these tables, if their names do not show it (default csv)',
-    choices: TABLE_FORMATS,
-  },
+  { ...FORMAT_SPEC, help: 'format of these tables, if their names do not show it (default csv)' },
   QUOTE_FORMULAS_SPEC,
   { name: 'plot', value: 'FILE.svg', help: 'histogram of the IoU as SVG' },
   { name: 'report', value: 'FILE.html', help: 'one page with figures, histogram, tiles and a timeline of the run' },
@@ -121,7 +113,7 @@ const DEFAULT_MIN_IOU = 0.5;
  */
 export function parseCompareArguments(args: readonly string[]): CompareOptions {
   const { words, values } = readCommand(args, COMPARE_SPECS, ['A', 'B']);
-  const backend = parseBackend(values);
+  const compute = parseCompute(values);
   const options: CompareOptions = {
     a: words[0]!,
     b: words[1]!,
@@ -134,17 +126,14 @@ export function parseCompareArguments(args: readonly string[]): CompareOptions {
     minIou: parsed(values, 'min-iou', parseRatio) ?? DEFAULT_MIN_IOU,
     match: (text(values, 'match') as MatchMethod | undefined) ?? 'optimal',
     onError: (text(values, 'on-error') as 'stop' | 'skip' | undefined) ?? 'stop',
-    ...backend,
-    ...parseMemory(values),
-    migrate: parseMigrate(values, backend),
+    ...compute,
+    migrate: parseMigrate(values, compute),
     out: text(values, 'out'),
     tables: (['pairs', 'tiles', 'missing'] as const).flatMap((table) => tableOutput(values, table)),
     quoteFormulas: values.has('csv-quote-formulas'),
     plot: text(values, 'plot'),
     report: text(values, 'report'),
     trace: text(values, 'trace'),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
   };
   checkOutputs(options);
   return options;
@@ -165,10 +154,7 @@ function parseMigrate(values: OptionValues, { backend }: BackendOptions): 'on' |
 function tableOutput(values: OptionValues, table: TableOutput['table']): TableOutput[] {
   const path = text(values, table);
   if (path === undefined) return [];
-  const given = text(values, 'format') as TableFormat | undefined;
-  const format = formatOfName(path, TABLE_FORMATS) ?? given;
-  if (format === undefined) checkEnding(path, `--${table}`, 'csv', 'Name a file that ends in .csv, .json or .arrow.');
-  return [{ table, path, format: format ?? 'csv' }];
+  return [{ table, path, format: parseTableFormat(values, path, `--${table}`) }];
 }
 
 function checkOutputs({ out, tables, plot, report, trace }: CompareOptions): void {

@@ -1,13 +1,15 @@
 import type { CrossCompareRun } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
+import type { WorstTiles } from '../formats/compare-report.ts';
 import { type CompareRun, compareSummary } from '../formats/compare-summary.ts';
 import { COMPARE_TABLES, type CompareRows, emptyTable, type TableWriter } from '../formats/compare-tables.ts';
 import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
-import type { GraphObserver } from '../graph/index.ts';
-import type { TraceRecorder } from '../graph/reports/trace.ts';
-import type { CompareOptions, TableFormat, TableOutput } from './compare-arguments.ts';
-import { headedWrite } from './run-support.ts';
+import type { GraphObserver, ReportSection } from '../graph/index.ts';
+import type { CompareOptions, TableOutput } from './compare-arguments.ts';
+import { recorderFor, reported, traced } from './run-records.ts';
+import { headedWrite, type WriteOutput } from './run-support.ts';
+import type { TableFormat } from './table-files.ts';
 
 /** Receives the results of a comparison, and writes the outputs that the command line requests. */
 export interface CompareOutputs {
@@ -18,9 +20,6 @@ export interface CompareOutputs {
   end(comparison: CrossComparison, run: CrossCompareRun): Promise<void>;
 }
 
-/** Appends a chunk to the output with the given path; `-` is stdout. */
-export type WriteOutput = (path: string, chunk: string | Uint8Array) => Promise<void>;
-
 const WORST_TILES = 50;
 
 /** Opens all outputs that the command line requests. */
@@ -30,7 +29,7 @@ export async function openCompareOutputs(
   write: WriteOutput,
 ): Promise<CompareOutputs> {
   const tables = await Promise.all(options.tables.map((output) => openTable(output, options, write)));
-  const recorder = await recorderFor(options);
+  const recorder = await recorderFor([options.trace, options.report]);
   const worst =
     options.report === undefined ? undefined : (await import('../formats/compare-report.ts')).worstTiles(WORST_TILES);
   return {
@@ -45,7 +44,9 @@ export async function openCompareOutputs(
       if (out !== undefined) await write(out, compareSummary(comparison, run));
       if (plot !== undefined) await write(plot, await drawn(comparison, run));
       if (trace !== undefined) await write(trace, await traced(recorder!, running));
-      if (report !== undefined) await write(report, await reported(comparison, run, worst!.list(), recorder!, running));
+      if (report === undefined) return;
+      const sections = await sectionsOf(comparison, run, worst!);
+      await write(report, await reported(recorder!, running, titleOf(run.a, run.b), sections));
     },
   };
 }
@@ -61,10 +62,7 @@ async function openTable(
   write: WriteOutput,
 ): Promise<TableSink> {
   const writer = await compareWriter(format, emptyTable(table), { quoteFormulas });
-  const append = await headedWrite(
-    (chunk) => write(path, chunk),
-    () => writer.begin(),
-  );
+  const append = await headedWrite(write, path, () => writer.begin());
   return {
     add: (tile) => append(writer.add(COMPARE_TABLES[table](tile))),
     end: () => append(writer.end()),
@@ -83,11 +81,6 @@ export async function compareWriter(
   return arrowWriter(empty);
 }
 
-async function recorderFor({ trace, report }: CompareOptions): Promise<TraceRecorder | undefined> {
-  if (trace === undefined && report === undefined) return undefined;
-  return (await import('../graph/reports/trace.ts')).recordTrace();
-}
-
 async function drawn(comparison: CrossComparison, { a, b }: CompareRun): Promise<string> {
   // Importing the code for charts takes a quarter of a second, so it is imported only when needed.
   const { comparePlot } = await import('../formats/compare-plot.ts');
@@ -98,26 +91,7 @@ function titleOf(a: string, b: string): string {
   return `${a} and ${b}`;
 }
 
-async function traced(recorder: TraceRecorder, running: CrossCompareRun): Promise<string> {
-  const { chromeTrace } = await import('../graph/reports/chrome-trace.ts');
-  return chromeTrace(recorder.trace(running));
-}
-
-async function reported(
-  comparison: CrossComparison,
-  run: CompareRun,
-  worst: Parameters<typeof import('../formats/compare-report.ts')['compareSections']>[2],
-  recorder: TraceRecorder,
-  running: CrossCompareRun,
-): Promise<string> {
-  const [{ compareSections }, { runReport }] = await Promise.all([
-    import('../formats/compare-report.ts'),
-    import('../graph/reports/run-report.ts'),
-  ]);
-  return runReport(recorder.trace(running), {
-    title: titleOf(run.a, run.b),
-    sections: await compareSections(comparison, run, worst),
-    edges: running.edges(),
-    dropped: recorder.dropped(),
-  });
+async function sectionsOf(comparison: CrossComparison, run: CompareRun, worst: WorstTiles): Promise<ReportSection[]> {
+  const { compareSections } = await import('../formats/compare-report.ts');
+  return compareSections(comparison, run, worst.list());
 }

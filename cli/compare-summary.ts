@@ -1,16 +1,10 @@
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import { type CompareRun, noMatching, noSimilarity, orNull } from '../formats/compare-summary.ts';
 import { counted, grouped } from './grouped.ts';
-import type { RunSummary } from './log.ts';
-
-/** The duration of a comparison, and the files that were written. */
-export interface CompareEnd {
-  readonly seconds: number;
-  readonly outputs: readonly string[];
-}
+import type { RunEnd, RunSummary } from './log.ts';
 
 /** The summary that `quadrille compare` prints at its end. */
-export function compareSummaryLines(comparison: CrossComparison, run: CompareRun, end: CompareEnd): RunSummary {
+export function compareSummaryLines(comparison: CrossComparison, run: CompareRun, end: RunEnd): RunSummary {
   const { similarity, pairs, candidates, polygons, missing, matching, tiles, skipped } = comparison;
   const { seconds, outputs } = end;
   const why = noMatching(comparison);

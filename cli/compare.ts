@@ -5,7 +5,7 @@ import type { CrossComparison } from '../algorithms/cross-compare/cross-comparis
 import type { CrossCompareJob, Migration } from '../algorithms/cross-compare/job.ts';
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Note } from '../algorithms/notes.ts';
-import { resolveTarget, stageOutputs } from '../formats/atomic-write.ts';
+import { resolveTarget } from '../formats/atomic-write.ts';
 import type { CompareRun } from '../formats/compare-summary.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
@@ -16,17 +16,20 @@ import { ItemError } from '../graph/index.ts';
 import { CapacityError, FormatError, GeometryError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { CompareOptions } from './compare-arguments.ts';
-import { openCompareOutputs, type WriteOutput } from './compare-outputs.ts';
+import { openCompareOutputs } from './compare-outputs.ts';
 import { compareSummaryLines } from './compare-summary.ts';
-import { Interrupted } from './interrupt.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import {
   causeOf,
+  closing,
+  filesAmong,
   openContext,
   protectInputs,
   type RunContext,
   type Surroundings,
+  stageRun,
+  type WriteOutput,
   watchRun,
   writeBetween,
 } from './run-support.ts';
@@ -67,11 +70,10 @@ export async function runCompare<C extends RunContext>(
 ): Promise<void> {
   const started = performance.now();
   if (options.plot !== undefined || options.report !== undefined) requirePlot();
-  const files = outputFiles(options);
+  const files = filesAmong(outputsOf(options));
   await protectInputs([options.a, options.b], files);
   await protectFolders(options, files);
-  const outputs = await stageOutputs(files);
-  surroundings.beforeExit(() => outputs.discardNow());
+  await using outputs = await stageRun([], files, surroundings);
   const writer = writeBetween(outputs, surroundings);
   try {
     const { comparison, run } = await compare(options, parts, surroundings, writer.write);
@@ -79,31 +81,18 @@ export async function runCompare<C extends RunContext>(
     await outputs.commit();
     // With `--out`, the similarity is also in a file, so a closed stdout is not an error.
     const isWanted = options.out === undefined || !isClosed(surroundings.stdout);
-    if (!printsToStdout(options) && isWanted) await print(`${comparison.similarity}\n`, surroundings);
+    if (!outputsOf(options).includes('-') && isWanted) {
+      await writeToStdout(surroundings.stdout, [`${comparison.similarity}\n`], surroundings.signal);
+    }
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(compareSummaryLines(comparison, run, { seconds, outputs: files }));
   } catch (error) {
-    const { reason } = surroundings.signal;
-    throw reason instanceof Interrupted && writer.hasPrinted() ? reason.withinOutput() : error;
-  } finally {
-    await outputs.discard();
+    throw writer.errorOf(error);
   }
 }
 
-function outputsOf({ out, tables, plot, report, trace }: CompareOptions): string[] {
-  return [out, ...tables.map(({ path }) => path), plot, report, trace].filter((path) => path !== undefined);
-}
-
-function outputFiles(options: CompareOptions): string[] {
-  return outputsOf(options).filter((path) => path !== '-');
-}
-
-function printsToStdout(options: CompareOptions): boolean {
-  return outputsOf(options).includes('-');
-}
-
-async function print(text: string, { stdout, signal }: Surroundings): Promise<void> {
-  await writeToStdout(stdout, [text], signal);
+function outputsOf({ out, tables, plot, report, trace }: CompareOptions): (string | undefined)[] {
+  return [out, ...tables.map(({ path }) => path), plot, report, trace];
 }
 
 /** Throws if an output file would be in a folder of tiles, because the next run would read the file as a tile. */
@@ -157,10 +146,6 @@ async function compare<C extends RunContext>(
   } finally {
     signal.removeEventListener('abort', stop);
   }
-}
-
-function closing<T extends { close(): Promise<void> } | undefined>(value: T): AsyncDisposable & { readonly value: T } {
-  return { value, [Symbol.asyncDispose]: async () => value?.close() };
 }
 
 /**

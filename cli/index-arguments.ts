@@ -4,14 +4,16 @@ import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon
 import { UsageError } from '../formats/usage-error.ts';
 import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 import {
-  BACKEND_SPECS,
+  ANTIMERIDIAN_SPEC,
   BAD_RECORD_SPEC,
-  type BackendOptions,
+  COMPUTE_SPECS,
+  type ComputeOptions,
   checkOneToStdout,
   fillSpec,
-  parseBackend,
+  parseCompute,
   parseFill,
   parseOnBadRecord,
+  parseVoice,
   VOICE_SPECS,
   type VoiceOptions,
 } from './arguments.ts';
@@ -34,7 +36,7 @@ export interface PlotRequest {
 }
 
 /** The parsed command line of `quadrille index build`. The files that it names have not been opened. */
-export interface BuildOptions extends BackendOptions, MemoryOptions, VoiceOptions, PlotRequest {
+export interface BuildOptions extends ComputeOptions, PlotRequest {
   /** Paths of the input files. Each file becomes one set of polygons. */
   readonly files: readonly string[];
   readonly reading: PolygonLayerOptions;
@@ -68,12 +70,7 @@ export const READING_SPECS: readonly OptionSpec[] = [
   { name: 'layer', value: 'NAME', help: 'the layer of the polygons, if a file has several' },
   { name: 'id', value: 'PROPERTY', help: "name polygons by this property instead of the feature's id" },
   { name: 'assume-crs', value: 'EPSG:N', help: 'the CRS of the coordinates, instead of what the files say' },
-  {
-    name: 'antimeridian',
-    value: 'unwrap',
-    help: 'treat rings that jump by more than 180° of longitude as crossing the antimeridian',
-    choices: ['unwrap'],
-  },
+  ANTIMERIDIAN_SPEC,
   fillSpec('polygon'),
   {
     name: 'input-format',
@@ -110,9 +107,7 @@ export const BUILD_SPECS: readonly OptionSpec[] = [
   ...READING_SPECS,
   ...PLOT_SPECS,
   { name: 'json', help: 'the summary as one JSON object on stdout' },
-  ...BACKEND_SPECS,
-  MEMORY_SPEC,
-  ...VOICE_SPECS,
+  ...COMPUTE_SPECS,
 ];
 
 export const INFO_SPECS: readonly OptionSpec[] = [
@@ -145,12 +140,9 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
     levels: parsed(values, 'levels', parseLevels) ?? DEFAULT_LEVELS,
     domain: parsed(values, 'domain', parseDomain),
     keepsEdges: !values.has('no-edges'),
-    ...parseBackend(values),
-    ...parseMemory(values),
+    ...parseCompute(values),
     ...parsePlotRequest(values, repeated.get('plot')),
     json: values.has('json'),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
   };
   checkOneTarget(options.plots, { out });
   return options;
@@ -171,8 +163,7 @@ export function parseInfoArguments(args: readonly string[]): InfoOptions {
     ...request,
     ...parseMemory(values),
     json: values.has('json'),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
+    ...parseVoice(values),
   };
 }
 

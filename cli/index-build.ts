@@ -1,6 +1,5 @@
 import { type Note, noteTally } from '../algorithms/notes.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
-import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import type { PolygonLayer, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import { OutOfMemoryError } from '../primitives/checks/errors.ts';
@@ -22,7 +21,16 @@ import { type DrawParts, drawTo, writeBytes } from './index-outputs.ts';
 import { placeNotes } from './index-place.ts';
 import { type BuildFacts, buildSummary } from './index-summary.ts';
 import type { Log } from './log.ts';
-import { causeOf, openContext, protectInputs, type RunContext, type Surroundings, watchRun } from './run-support.ts';
+import {
+  causeOf,
+  filesAmong,
+  inScope,
+  openContext,
+  type RunContext,
+  type Surroundings,
+  stageRun,
+  watchRun,
+} from './run-support.ts';
 import { isClosed, writeToStdout } from './standard-output.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
@@ -46,37 +54,31 @@ export async function runIndexBuild<C extends RunContext>(
 ): Promise<void> {
   const started = performance.now();
   const targets = [options.out, ...options.plots.map(({ path }) => path)];
-  const files = targets.filter((path) => path !== '-');
-  await protectInputs(options.files, files);
-  const outputs = await stageOutputs(files);
-  surroundings.beforeExit(() => outputs.discardNow());
-  try {
-    const { file, backend, figures } = await build(options, parts, surroundings);
-    const bytes = new Uint8Array(await parts.encodeTree(file));
-    await writeBytes(options.out, bytes, outputs, surroundings);
-    await drawTo(options, file, parts, outputs, surroundings);
-    surroundings.signal.throwIfAborted();
-    await outputs.commit();
-    const facts: BuildFacts = {
-      file: options.out,
-      backend,
-      bytes: bytes.length,
-      seconds: (performance.now() - started) / 1000,
-      peakBytes: process.resourceUsage().maxRSS * 1024,
-      outputs: files,
-      ...figures,
-    };
-    const summary = buildSummary(file, facts);
-    // If no other output is written to stdout, the summary is written to stdout. Without `--json`, this summary is just
-    // one line, which is left out if stdout is closed.
-    if (files.length === targets.length && (options.json || !isClosed(surroundings.stdout))) {
-      const told = options.json ? JSON.stringify(summary.fields) : summary.lines[0];
-      await writeToStdout(surroundings.stdout, [`${told}\n`], surroundings.signal);
-    }
-    surroundings.log.summary({ lines: summary.lines.slice(1), fields: summary.fields });
-  } finally {
-    await outputs.discard();
+  const files = filesAmong(targets);
+  await using outputs = await stageRun(options.files, files, surroundings);
+  const { file, backend, figures } = await build(options, parts, surroundings);
+  const bytes = new Uint8Array(await parts.encodeTree(file));
+  await writeBytes(options.out, bytes, outputs, surroundings);
+  await drawTo(options, file, parts, outputs, surroundings);
+  surroundings.signal.throwIfAborted();
+  await outputs.commit();
+  const facts: BuildFacts = {
+    file: options.out,
+    backend,
+    bytes: bytes.length,
+    seconds: (performance.now() - started) / 1000,
+    peakBytes: process.resourceUsage().maxRSS * 1024,
+    outputs: files,
+    ...figures,
+  };
+  const summary = buildSummary(file, facts);
+  // If no other output is written to stdout, the summary is written to stdout. Without `--json`, this summary is just
+  // one line, which is left out if stdout is closed.
+  if (files.length === targets.length && (options.json || !isClosed(surroundings.stdout))) {
+    const told = options.json ? JSON.stringify(summary.fields) : summary.lines[0];
+    await writeToStdout(surroundings.stdout, [`${told}\n`], surroundings.signal);
   }
+  surroundings.log.summary({ lines: summary.lines.slice(1), fields: summary.fields });
 }
 
 interface Built {
@@ -100,9 +102,8 @@ async function build<C extends RunContext>(
   for (const note of notesOfSets(sets)) log.note(note);
   await settleCrs(sets, signal);
   const domain = options.domain ?? standardDomain(commonCrs(sets)) ?? (await tellDomain(sets, log, signal));
-  const context = await openContext(options, parts.openContext);
-  const stop = (): void => context.abort(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
+  await using opened = inScope(await openContext(options, parts.openContext), signal);
+  const context = opened.value;
   try {
     signal.throwIfAborted();
     return await buildIn(domain, sets, options, parts, context, surroundings).catch(async (error: unknown) => {
@@ -114,9 +115,6 @@ async function build<C extends RunContext>(
     const cause = causeOf(error);
     if (cause instanceof OutOfMemoryError) log.note(MEMORY_NOTE);
     throw cause;
-  } finally {
-    signal.removeEventListener('abort', stop);
-    await context.close();
   }
 }
 

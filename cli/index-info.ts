@@ -1,11 +1,10 @@
-import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
 import { grouped } from './grouped.ts';
 import type { InfoOptions } from './index-arguments.ts';
 import { type DrawParts, drawTo } from './index-outputs.ts';
 import { sizeText } from './index-summary.ts';
-import { protectInputs, type Surroundings } from './run-support.ts';
+import { filesAmong, type Surroundings, stageRun } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 
 /** A tree that was read from a file, and the size of the file. */
@@ -25,25 +24,19 @@ export interface InfoParts extends DrawParts {
  * @throws Errors of the functions in `parts`; if {@link Surroundings.signal} is aborted, its abort reason.
  */
 export async function runIndexInfo(options: InfoOptions, parts: InfoParts, surroundings: Surroundings): Promise<void> {
-  const files = options.plots.map(({ path }) => path).filter((path) => path !== '-');
-  await protectInputs([options.tree], files);
-  const outputs = await stageOutputs(files);
-  surroundings.beforeExit(() => outputs.discardNow());
-  try {
-    const { file, bytes } = await parts.openTree(options.tree, surroundings.signal, options.memoryBytes);
-    await drawTo(options, file, parts, outputs, surroundings);
-    surroundings.signal.throwIfAborted();
-    await outputs.commit();
-    const facts = factsOf(file, bytes);
-    if (files.length === options.plots.length) {
-      const told = options.json ? `${JSON.stringify(facts, null, 2)}\n` : textOf(options.tree, facts);
-      await writeToStdout(surroundings.stdout, [told], surroundings.signal);
-    }
-    const lines = files.length === 0 ? [] : [`Wrote ${files.join(', ')}.`];
-    surroundings.log.summary({ lines, fields: { ...facts, outputs: files } });
-  } finally {
-    await outputs.discard();
+  const files = filesAmong(options.plots.map(({ path }) => path));
+  await using outputs = await stageRun([options.tree], files, surroundings);
+  const { file, bytes } = await parts.openTree(options.tree, surroundings.signal, options.memoryBytes);
+  await drawTo(options, file, parts, outputs, surroundings);
+  surroundings.signal.throwIfAborted();
+  await outputs.commit();
+  const facts = factsOf(file, bytes);
+  if (files.length === options.plots.length) {
+    const told = options.json ? `${JSON.stringify(facts, null, 2)}\n` : textOf(options.tree, facts);
+    await writeToStdout(surroundings.stdout, [told], surroundings.signal);
   }
+  const lines = files.length === 0 ? [] : [`Wrote ${files.join(', ')}.`];
+  surroundings.log.summary({ lines, fields: { ...facts, outputs: files } });
 }
 
 /** The facts about a tree that `quadrille index info` prints. */

@@ -5,9 +5,9 @@ import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import { withoutGz } from '../formats/gzip.ts';
 import type { PolygonLayer } from '../formats/polygon-layers/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { progress } from '../graph/run/progress.ts';
 import { GeometryError } from '../primitives/checks/errors.ts';
 import type { Log } from './log.ts';
+import { showProgress } from './shown-progress.ts';
 
 /** A file of polygons. Its polygons become one set of the tree. */
 export interface LayerSet {
@@ -126,11 +126,7 @@ export class CrsTurned extends Error {
  * system is longitudes and latitudes; otherwise a square that contains all polygons.
  */
 export async function findDomain(sets: readonly LayerSet[], log: Log, signal: AbortSignal): Promise<Domain> {
-  const meter = progress({
-    total: sets.reduce((sum, { layer }) => sum + layer.size, 0),
-    every: log.progressEvery,
-  });
-  const shown = meter.progress$.subscribe((report) => log.progress(report, 'bytes'));
+  const shown = showProgress(log, 'bytes', { total: sets.reduce((sum, { layer }) => sum + layer.size, 0) });
   const extent: GrowingExtent = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
   try {
     for (const set of sets) {
@@ -138,15 +134,13 @@ export async function findDomain(sets: readonly LayerSet[], log: Log, signal: Ab
       const batches = set.layer.batches(signal);
       for await (const { zones, bytesRead } of batches) {
         grow(extent, zones.polygons);
-        meter.advance(bytesRead - read);
+        shown.advance(bytesRead - read);
         read = bytesRead;
       }
       set.crs = batches.crs;
     }
   } finally {
-    meter.end();
-    shown.unsubscribe();
-    log.clearProgress();
+    shown.end();
   }
   return standardDomain(commonCrs(sets)) ?? domainAround(extent);
 }

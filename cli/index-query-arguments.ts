@@ -1,26 +1,24 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import {
-  BACKEND_SPECS,
-  type BackendOptions,
-  parseBackend,
-  parseFill,
-  VOICE_SPECS,
-  type VoiceOptions,
-} from './arguments.ts';
+import { COMPUTE_SPECS, type ComputeOptions, parseCompute, parseFill } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
-import { TABLE_FORMATS, type TableFormat } from './compare-arguments.ts';
 import { parseReading, READING_SPECS } from './index-arguments.ts';
-import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { CSV_SPECS, type CsvReading, parseCsvReading } from './table-files.ts';
-import { checkEnding, checkNoStdin, formatOfName, parseFromZero } from './values.ts';
+import {
+  CSV_SPECS,
+  type CsvReading,
+  FORMAT_SPEC,
+  parseCsvReading,
+  parseTableFormat,
+  type TableFormat,
+} from './table-files.ts';
+import { checkNoStdin, parseFromZero } from './values.ts';
 
 /** The kinds of queries. */
 export type QueryKind = 'points' | 'windows' | 'polygons';
 
 /** The parsed command line of `quadrille index query`. The files that it names have not been opened. */
-export interface QueryOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+export interface QueryOptions extends ComputeOptions {
   readonly tree: string;
   readonly kind: QueryKind;
   readonly queries: string;
@@ -64,12 +62,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
     help: 'polygons, to find those that share area with them: any format that build reads',
   },
   { name: 'out', short: 'o', value: 'FILE', help: 'the answers; - is stdout (default)' },
-  {
-    name: 'format',
-    value: 'csv|json|arrow',
-    help: 'format of --out, if its name does not show it (default csv)',
-    choices: TABLE_FORMATS,
-  },
+  FORMAT_SPEC,
   QUOTE_FORMULAS_SPEC,
   {
     name: 'count',
@@ -85,9 +78,7 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
       : spec,
   ),
   ...CSV_SPECS,
-  ...BACKEND_SPECS,
-  MEMORY_SPEC,
-  ...VOICE_SPECS,
+  ...COMPUTE_SPECS,
 ];
 
 /** Options that are allowed for some kinds of queries only. */
@@ -118,9 +109,6 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     });
   }
   const out = text(values, 'out') ?? '-';
-  const given = text(values, 'format') as TableFormat | undefined;
-  const format = formatOfName(out, TABLE_FORMATS) ?? given;
-  if (format === undefined) checkEnding(out, '--out', 'csv', 'Name a file that ends in .csv, .json or .arrow.');
   return {
     tree: words[0]!,
     kind,
@@ -129,15 +117,12 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     csv: parseCsvReading(values),
     fill: parseFill(values),
     out,
-    format: format ?? 'csv',
+    format: parseTableFormat(values, out, '--out'),
     quoteFormulas: values.has('csv-quote-formulas'),
     count: text(values, 'count') as QueryOptions['count'],
     above: parsed(values, 'above', parseFromZero),
     filterOnly: values.has('filter-only'),
-    ...parseMemory(values),
-    ...parseBackend(values),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
+    ...parseCompute(values),
   };
 }
 

@@ -1,4 +1,3 @@
-import { stageOutputs } from '../formats/atomic-write.ts';
 import type { MaqFile } from '../formats/maq-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { BackendOptions } from './arguments.ts';
@@ -8,16 +7,17 @@ import type { QueryJob, QueryRun } from './index-ask.ts';
 import type { InfoParts } from './index-info.ts';
 import { openQueries, type QueryReaders } from './index-queries.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
-import { Interrupted } from './interrupt.ts';
-import type { RunSummary } from './log.ts';
+import type { RunEnd, RunSummary } from './log.ts';
 import {
-  causeOf,
+  filesAmong,
+  inScope,
   type OutputWriter,
   openContext,
-  protectInputs,
   type RunContext,
   type Surroundings,
+  stageRun,
   watchRun,
+  whileWanted,
   writeBetween,
 } from './run-support.ts';
 
@@ -39,10 +39,8 @@ export async function runIndexQuery<C extends RunContext>(
   surroundings: Surroundings,
 ): Promise<void> {
   const started = performance.now();
-  const files = options.out === '-' ? [] : [options.out];
-  await protectInputs([options.tree, options.queries], files);
-  const outputs = await stageOutputs(files);
-  surroundings.beforeExit(() => outputs.discardNow());
+  const files = filesAmong([options.out]);
+  await using outputs = await stageRun([options.tree, options.queries], files, surroundings);
   const writer = writeBetween(outputs, surroundings);
   try {
     const { totals, backend } = await ask(options, parts, surroundings, writer);
@@ -51,10 +49,7 @@ export async function runIndexQuery<C extends RunContext>(
     const seconds = (performance.now() - started) / 1000;
     surroundings.log.summary(querySummary(options, totals, { backend, seconds, outputs: files }));
   } catch (error) {
-    const { reason } = surroundings.signal;
-    throw reason instanceof Interrupted && writer.hasPrinted() ? reason.withinOutput() : causeOf(error);
-  } finally {
-    await outputs.discard();
+    throw writer.errorOf(error);
   }
 }
 
@@ -73,40 +68,34 @@ async function ask<C extends RunContext>(
   requireEdges(options, file);
   const source = await openQueries(options, file, parts, signal);
   const sink = answerSink(options, file, (chunk) => writer.write(options.out, chunk));
-  const context = await openContext(options, parts.openContext);
-  const stop = (): void => context.abort(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    signal.throwIfAborted();
-    const running = await parts.askTree(context, {
-      file,
-      batches: (own) => whileRead(source.batches(own), writer),
-      totalBytes: source.totalBytes,
-      above: options.above ?? 0,
-      filterOnly: options.filterOnly,
-      memoryBytes: options.memoryBytes,
-      onBadRecord: options.reading.onBadRecord ?? 'stop',
-      fill: options.fill,
-      comesRound: options.reading.antimeridian === 'unwrap',
-      tally: source.tally,
-      async take(answers) {
-        source.learn(answers);
-        await sink.add(answers);
-      },
-      signal,
-      progressEvery: log.progressEvery,
-    });
-    await watchRun(running, log, 'bytes', () => {
-      const { queries, pairs } = sink.totals;
-      return { queries, pairs };
-    });
-    await sink.end();
-    source.tellNotes(log);
-    return { totals: sink.totals, backend: context.backend.name };
-  } finally {
-    signal.removeEventListener('abort', stop);
-    await context.close();
-  }
+  await using opened = inScope(await openContext(options, parts.openContext), signal);
+  const context = opened.value;
+  signal.throwIfAborted();
+  const running = await parts.askTree(context, {
+    file,
+    batches: (own) => whileWanted(source.batches(own), writer.isRead),
+    totalBytes: source.totalBytes,
+    above: options.above ?? 0,
+    filterOnly: options.filterOnly,
+    memoryBytes: options.memoryBytes,
+    onBadRecord: options.reading.onBadRecord ?? 'stop',
+    fill: options.fill,
+    comesRound: options.reading.antimeridian === 'unwrap',
+    tally: source.tally,
+    async take(answers) {
+      source.learn(answers);
+      await sink.add(answers);
+    },
+    signal,
+    progressEvery: log.progressEvery,
+  });
+  await watchRun(running, log, 'bytes', () => {
+    const { queries, pairs } = sink.totals;
+    return { queries, pairs };
+  });
+  await sink.end();
+  source.tellNotes(log);
+  return { totals: sink.totals, backend: context.backend.name };
 }
 
 /**
@@ -123,27 +112,17 @@ function requireEdges({ kind, filterOnly, tree }: QueryOptions, { tree: { entrie
   });
 }
 
-/** Yields batches of queries until the reader of stdout has closed the pipe. */
-async function* whileRead<B>(batches: AsyncIterable<B>, writer: OutputWriter): AsyncGenerator<B> {
-  for await (const batch of batches) {
-    if (!writer.isRead()) return;
-    yield batch;
-  }
-}
-
-interface QueryEnd {
-  readonly backend: string;
-  readonly seconds: number;
-  readonly outputs: readonly string[];
-}
-
 const SAYS: Readonly<Record<QueryOptions['kind'], readonly [thing: string, met: string]>> = {
   points: ['point', 'in polygons'],
   windows: ['window', 'with polygons in them'],
   polygons: ['query polygon', 'sharing area with polygons'],
 };
 
-function querySummary({ kind, filterOnly }: QueryOptions, totals: AnswerTotals, end: QueryEnd): RunSummary {
+function querySummary(
+  { kind, filterOnly }: QueryOptions,
+  totals: AnswerTotals,
+  end: RunEnd & { readonly backend: string },
+): RunSummary {
   const { queries, met, pairs } = totals;
   const [thing, surely] = SAYS[kind];
   const what = filterOnly ? 'perhaps sharing area with polygons' : surely;

@@ -17,11 +17,12 @@ export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean 
     note: (note) => unlessQuiet('note', note),
     news: ({ fields }) => unlessQuiet('news', fields),
     progress: ({ done, total, rate, eta, elapsed }, unit, figures) => {
-      const names = PROGRESS_FIELDS[unit];
+      // For instance doneCells, totalCells and cellsPerSecond.
+      const units = `${unit[0]!.toUpperCase()}${unit.slice(1)}`;
       unlessQuiet('progress', {
-        [names.done]: done,
-        [names.total]: total,
-        [names.rate]: rate,
+        [`done${units}`]: done,
+        [`total${units}`]: total,
+        [`${unit}PerSecond`]: rate,
         eta,
         elapsed,
         ...figures,
@@ -32,14 +33,3 @@ export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean 
     error: (error, exitCode) => say('error', { ...failureFields(error), exitCode }),
   };
 }
-
-const PROGRESS_FIELDS = {
-  cells: { done: 'doneCells', total: 'totalCells', rate: 'cellsPerSecond' },
-  tiles: { done: 'doneTiles', total: 'totalTiles', rate: 'tilesPerSecond' },
-  frames: { done: 'doneFrames', total: 'totalFrames', rate: 'framesPerSecond' },
-  queries: { done: 'doneQueries', total: 'totalQueries', rate: 'queriesPerSecond' },
-  rows: { done: 'doneRows', total: 'totalRows', rate: 'rowsPerSecond' },
-  rounds: { done: 'doneRounds', total: 'totalRounds', rate: 'roundsPerSecond' },
-  jobs: { done: 'doneJobs', total: 'totalJobs', rate: 'jobsPerSecond' },
-  bytes: { done: 'doneBytes', total: 'totalBytes', rate: 'bytesPerSecond' },
-} as const;

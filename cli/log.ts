@@ -9,6 +9,12 @@ export interface RunSummary {
   readonly fields: object;
 }
 
+/** The duration of a run, and the files that were written. */
+export interface RunEnd {
+  readonly seconds: number;
+  readonly outputs: readonly string[];
+}
+
 /** An event in a command that runs until it is stopped. */
 export interface News {
   /** A sentence for people. */

@@ -1,15 +1,7 @@
 import { type HostMetric, METRIC_NAMES, metricCalled, recordOf } from '../algorithms/neighbours/metrics.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import {
-  BACKEND_SPECS,
-  type BackendOptions,
-  checkOneToStdout,
-  parseBackend,
-  VOICE_SPECS,
-  type VoiceOptions,
-} from './arguments.ts';
+import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, parseCompute } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
-import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { suggest } from './suggest.ts';
 import { parseTableInOut, type TableInOut, tableSpecs } from './table-files.ts';
 import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
@@ -29,7 +21,7 @@ export interface PointsRequest {
 }
 
 /** The parsed command line of `quadrille neighbours`. The files that it names have not been opened. */
-export interface NeighboursOptions extends BackendOptions, MemoryOptions, VoiceOptions, TableInOut {
+export interface NeighboursOptions extends ComputeOptions, TableInOut {
   readonly points: PointsRequest;
   /** The table of queries; undefined if the points themselves are the queries. */
   readonly queries: PointsRequest | undefined;
@@ -75,9 +67,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
   ...tableSpecs('the neighbours'),
   { name: 'plot', value: 'FILE.svg', help: 'a histogram of the distances as SVG (see below)' },
   { name: 'json', help: 'the figures as one JSON object on stdout' },
-  ...BACKEND_SPECS,
-  MEMORY_SPEC,
-  ...VOICE_SPECS,
+  ...COMPUTE_SPECS,
 ];
 
 /**
@@ -103,10 +93,7 @@ export function parseNeighboursArguments(args: readonly string[]): NeighboursOpt
     ...parseTableInOut(values, out),
     plot,
     json,
-    ...parseBackend(values),
-    ...parseMemory(values),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
+    ...parseCompute(values),
   };
 }
 

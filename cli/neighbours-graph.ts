@@ -3,7 +3,6 @@ import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { type GraphRun, graph } from '../graph/index.ts';
 import type { Found } from './neighbours-found.ts';
 import type { NeighbourIndex } from './neighbours-index.ts';
-import type { HostPoints } from './neighbours-points.ts';
 import type { PlacedRows } from './neighbours-rows.ts';
 
 /** A batch of consecutive queries. */
@@ -83,27 +82,12 @@ export function batchSize(max: number, areKnown: boolean): BatchSize {
   };
 }
 
-/**
- * Iterates over the points as queries. If `excludes` is true, the search does not return a point as its own neighbour.
- */
-export async function* ownBatches(points: HostPoints, size: BatchSize, excludes: boolean): AsyncGenerator<QueryBatch> {
-  const { count, coordinates, rows, names } = points;
-  for (let from = 0; from < count; ) {
-    const to = Math.min(count, from + size.next());
-    yield {
-      count: to - from,
-      coordinates: partOf(coordinates, from, to),
-      rows: rows.subarray(from, to),
-      names,
-      firstName: from,
-      own: excludes ? from : undefined,
-    };
-    from = to;
-  }
-}
-
-/** Yields the queries of a file in batches. */
-export async function* queryBatches(read: AsyncIterable<PlacedRows>, size: BatchSize): AsyncGenerator<QueryBatch> {
+/** Yields queries in batches. If they are points, of which none is its own neighbour, `own` is the number of the first. */
+export async function* queryBatches(
+  read: AsyncIterable<PlacedRows> | Iterable<PlacedRows>,
+  size: BatchSize,
+  own?: number,
+): AsyncGenerator<QueryBatch> {
   for await (const { count, coordinates, rows, names } of read) {
     for (let from = 0; from < count; ) {
       const to = Math.min(count, from + size.next());
@@ -113,7 +97,7 @@ export async function* queryBatches(read: AsyncIterable<PlacedRows>, size: Batch
         rows: rows.subarray(from, to),
         names,
         firstName: from,
-        own: undefined,
+        own: own === undefined ? undefined : own + from,
       };
       from = to;
     }

@@ -1,12 +1,11 @@
 import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
-import { type Chunk, joined, sliceOf } from '../formats/tables/rebatch.ts';
+import { type Chunk, regroup } from '../formats/tables/rebatch.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
-import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
-import { gatherRows } from './gather-rows.ts';
+import { columnAt } from './gather-rows.ts';
 import type { AnsweredBatch } from './neighbours-graph.ts';
 import { type DistanceFigures, distanceTally } from './neighbours-tally.ts';
-import { headedWrite } from './run-support.ts';
-import { type RowsFormat, rowsWriterOf } from './table-files.ts';
+import { headedWrite, type WriteOutput } from './run-support.ts';
+import { rowsWriterOf, type TableFormat } from './table-files.ts';
 
 /** Receives neighbours in the order of the queries, and writes them in the form that the command line requests. */
 export interface NeighbourSink {
@@ -28,7 +27,7 @@ export interface NeighbourFigures {
 export interface SinkOptions {
   /** Whether the table has a column `rank`. */
   readonly isRanked: boolean;
-  readonly format: RowsFormat;
+  readonly format: TableFormat;
   readonly quoteFormulas: boolean;
   /** For each point, its row number in the file. */
   readonly pointRows: Uint32Array;
@@ -38,8 +37,9 @@ export interface SinkOptions {
   readonly pointField: TableField | undefined;
   /** Input column with the names of the queries; undefined if queries are named by row numbers. */
   readonly queryField: TableField | undefined;
-  /** Writes a chunk of the table; undefined if the table is not written and rows are only counted. */
-  readonly write: ((chunk: string | Uint8Array) => Promise<void>) | undefined;
+  /** Path of the table; undefined if it is not written and rows are only counted. */
+  readonly out: string | undefined;
+  readonly write: WriteOutput;
 }
 
 /** Number of rows in a chunk of output. It is fixed, so that the bytes of the output do not depend on the batches. */
@@ -47,26 +47,28 @@ const CHUNK_ROWS = 2 ** 16;
 
 /** Opens the table of neighbours for writing. */
 export async function neighbourSink(options: SinkOptions): Promise<NeighbourSink> {
-  const { write } = options;
+  const { out, write } = options;
   const fields = fieldsOf(options);
-  const writer = write && (await rowsWriterOf(options, fields));
+  const writer = out === undefined ? undefined : await rowsWriterOf(options, fields);
   const tally = distanceTally();
   const totals = { queries: 0, alone: 0, rows: 0 };
-  const append = writer && (await headedWrite(write!, () => writer.begin()));
-  const chunks = writer && chunkWriter(writer, append!);
+  const append = writer && (await headedWrite(write, out!, () => writer.begin()));
+  const chunks = regroup(CHUNK_ROWS);
   return {
     async add(answered) {
       const { batch, found } = answered;
       for (let query = 0; query < batch.count; query++) {
         if (found.offsets[query] === found.offsets[query + 1]) totals.alone++;
       }
-      await chunks?.add(rowsOf(answered, options));
+      if (writer !== undefined) {
+        for (const rows of chunks.add(rowsOf(answered, options))) await append!(writer.add(rows));
+      }
       tally.add(found.distances);
       totals.queries += batch.count;
       totals.rows += found.ids.length;
     },
     async end() {
-      await chunks?.flush();
+      for (const rows of chunks.rest()) await append!(writer!.add(rows));
       await append?.(writer!.end());
     },
     figures: () => ({ ...totals, distances: tally.figures() }),
@@ -84,29 +86,6 @@ function fieldsOf({ isRanked, pointField, queryField }: SinkOptions): TableField
   ];
 }
 
-/** Regroups rows into chunks with a fixed number of rows, and writes them. */
-function chunkWriter(writer: RowsWriter, write: (chunk: string | Uint8Array) => Promise<void>) {
-  let [pending, pendingRows]: [Chunk[], number] = [[], 0];
-  const flush = async (): Promise<void> => {
-    if (pendingRows === 0) return;
-    const rows = joined(pending, pendingRows);
-    [pending, pendingRows] = [[], 0];
-    await write(writer.add(rows));
-  };
-  return {
-    flush,
-    async add(chunk: Chunk): Promise<void> {
-      for (let at = 0; at < chunk.rows; ) {
-        const rows = Math.min(chunk.rows - at, CHUNK_ROWS - pendingRows);
-        pending.push(sliceOf(chunk, at, rows));
-        at += rows;
-        pendingRows += rows;
-        if (pendingRows === CHUNK_ROWS) await flush();
-      }
-    },
-  };
-}
-
 function rowsOf({ batch, found }: AnsweredBatch, { isRanked, pointRows, pointNames }: SinkOptions): Chunk {
   const rows = found.ids.length;
   const [queries, ranks] = [new Uint32Array(rows), new Uint32Array(rows)];
@@ -117,9 +96,9 @@ function rowsOf({ batch, found }: AnsweredBatch, { isRanked, pointRows, pointNam
   }
   const plain = (values: Uint32Array): HostColumn => ({ type: 'u32', values });
   const columns: HostTable = {
-    query: batch.names === undefined ? plain(queries) : gatherRows(batch.names, queries),
+    query: batch.names === undefined ? plain(queries) : columnAt(batch.names, queries),
     ...(isRanked ? { rank: plain(ranks) } : {}),
-    id: pointNames === undefined ? plain(found.ids.map((id) => pointRows[id]!)) : gatherRows(pointNames, found.ids),
+    id: pointNames === undefined ? plain(found.ids.map((id) => pointRows[id]!)) : columnAt(pointNames, found.ids),
     distance: { type: 'f64', values: found.distances },
   };
   return { rows, columns };

@@ -1,18 +1,7 @@
-import type { Coordinates } from '../algorithms/neighbours/exact/coordinates.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { overMemory } from '../formats/memory.ts';
-import { type Chunk, rebatched } from '../formats/tables/rebatch.ts';
+import { joined } from '../formats/tables/rebatch.ts';
 import type { PlacedRows } from './neighbours-rows.ts';
-
-/** Points in memory. */
-export interface HostPoints {
-  readonly count: number;
-  readonly coordinates: Coordinates;
-  /** Row number of each point in the file. */
-  readonly rows: Uint32Array;
-  /** Names of the points; undefined if points are named by row numbers. */
-  readonly names: HostColumn | undefined;
-}
 
 /** Bytes of memory per point, for its row number and name and its place in trees. */
 const BYTES_PER_ROW = 20;
@@ -33,7 +22,7 @@ export async function collectPoints(
   batches: AsyncIterable<PlacedRows>,
   dimensions: number,
   room: { readonly file: string; readonly bytes: number },
-): Promise<HostPoints> {
+): Promise<PlacedRows> {
   const parts: PlacedRows[] = [];
   let count = 0;
   let hasRests = false;
@@ -53,7 +42,7 @@ export async function collectPoints(
     rows.set(part.rows, first);
     first += part.count;
   }
-  return { count, coordinates: { dimensions, values, rests }, rows, names: await joinedNames(parts, count) };
+  return { count, coordinates: { dimensions, values, rests }, rows, names: joinedNames(parts, count) };
 }
 
 /** Throws if the points do not fit in memory. */
@@ -76,10 +65,9 @@ export function requireRoom(
 }
 
 /** Concatenates the names of the points in all batches. */
-async function joinedNames(parts: readonly PlacedRows[], count: number): Promise<HostColumn | undefined> {
-  async function* chunks(): AsyncGenerator<Chunk> {
-    for (const { count: rows, names } of parts) if (names !== undefined) yield { rows, columns: { names } };
-  }
-  for await (const { columns } of rebatched(chunks(), Math.max(1, count))) return columns.names;
-  return parts[0]?.names;
+function joinedNames(parts: readonly PlacedRows[], count: number): HostColumn | undefined {
+  const chunks = parts.flatMap(({ count: rows, names }) =>
+    rows > 0 && names !== undefined ? [{ rows, columns: { names } }] : [],
+  );
+  return chunks.length === 0 ? parts[0]?.names : joined(chunks, count).columns.names;
 }

@@ -4,7 +4,7 @@ import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import type { TableFile } from '../formats/tables/table-file.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
-import { gatherRows } from './gather-rows.ts';
+import { columnAt } from './gather-rows.ts';
 
 /** A batch of points, all with finite coordinates. */
 export interface PlacedRows {
@@ -72,7 +72,7 @@ export async function* pointRows(
       count,
       coordinates: interleaved(read, places, count),
       rows: places.subarray(0, count).map((row) => batch.first + row),
-      names: id === undefined ? undefined : gatherRows(batch.columns[id]!, places, count),
+      names: id === undefined ? undefined : columnAt(batch.columns[id]!, places.subarray(0, count)),
     };
   }
 }

@@ -13,28 +13,22 @@ import {
   requireDegrees,
   requireIdColumn,
 } from './neighbours-columns.ts';
-import {
-  type AnsweredBatch,
-  batchSize,
-  ownBatches,
-  type QueryBatch,
-  queryBatches,
-  searchGraph,
-} from './neighbours-graph.ts';
+import { type AnsweredBatch, batchSize, queryBatches, searchGraph } from './neighbours-graph.ts';
 import type { NeighbourIndex, NeighbourJob } from './neighbours-index.ts';
 import { type NeighbourFigures, neighbourSink } from './neighbours-outputs.ts';
-import { collectPoints, type HostPoints, requireRoom } from './neighbours-points.ts';
+import { collectPoints, requireRoom } from './neighbours-points.ts';
 import { type LeftOut, type PlacedRows, pointRows } from './neighbours-rows.ts';
 import type { NeighboursRun } from './neighbours-summary.ts';
 import { noteTaker } from './note-taker.ts';
 import {
   causeOf,
-  closing,
+  inScope,
   type OutputWriter,
   openContext,
   type RunContext,
   type Surroundings,
   watchRun,
+  whileWanted,
 } from './run-support.ts';
 import type { CsvReading } from './table-files.ts';
 
@@ -71,66 +65,60 @@ export async function searchNeighbours<C extends RunContext>(
   await using asking = await openQueries(options, table, parts, signal);
   const points = await readPoints(options, table);
   const { count, coordinates } = points;
-  await using context = closing(
-    await openContext(options, (backend) => parts.openContext(backend, deviceShare(options.memoryBytes))),
-  );
-  const stop = (): void => context.value.abort(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    signal.throwIfAborted();
-    const index = await parts
-      .neighbourIndex(context.value, { asked, metric, points: coordinates })
-      .catch((error: unknown) => {
-        throw explained(error, options);
-      });
-    const sink = await neighbourSink(sinkOptions(options, table, asking, points, writer));
-    const size = batchSize(index.maxQueries, asked.kind === 'nearest');
-    const batches =
-      asking === undefined ? ownBatches(points, size, !options.withSelf) : queryBatches(asking.rows(), size);
-    const total = asking === undefined ? count : asking.table.rows;
-    /**
-     * The last write that was started. After an interruption, the run waits for this write, so that no batch is written
-     * only in part.
-     */
-    let writing: Promise<void> = Promise.resolve();
-    const running = searchGraph({
-      index,
-      batches: () => whileWanted(batches, () => writer.isRead() || options.out !== '-' || options.plot !== undefined),
-      total,
-      isOnGpu: context.value.backend.name.startsWith('webgpu'),
-      write(answered: AnsweredBatch): Promise<void> {
-        size.learn(answered);
-        writing = sink.add(answered);
-        return writing;
-      },
-      signal,
-      progressEvery: log.progressEvery,
-    });
-    await watchRun(running, log, 'queries').catch(async (error: unknown) => {
-      await writing.catch(() => undefined);
-      if (!signal.aborted || sink.figures().queries === 0) throw explained(error, options);
-    });
-    const figures = sink.figures();
-    await sink.end();
-    notes.take([...table.table.notes, ...(asking?.table.notes ?? [])]);
-    notes.take(placeNotes(table, asking));
-    notes.take(valueNotes(points, metric, table.columns));
-    const answered = total !== undefined && figures.queries + (asking?.leftOut.count ?? 0) === total;
-    const run: NeighboursRun = {
-      points: options.points.path,
-      queries: options.queries?.path,
-      ...{ asked, metric, columns: table.columns.names, count },
-      total: total === undefined ? undefined : total - (asking?.leftOut.count ?? 0),
-      leftOut: { points: table.leftOut.count, queries: asking?.leftOut.count ?? 0 },
-      way: index.way,
-      backend: context.value.backend.name,
-      partial: signal.aborted && !answered,
-      notes: notes.all,
-    };
-    return { run, figures };
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+  const share = deviceShare(options.memoryBytes);
+  await using opened = inScope(await openContext(options, (backend) => parts.openContext(backend, share)), signal);
+  const context = opened.value;
+  signal.throwIfAborted();
+  const index = await parts.neighbourIndex(context, { asked, metric, points: coordinates }).catch((error: unknown) => {
+    throw explained(error, options);
+  });
+  const sink = await neighbourSink(sinkOptions(options, table, asking, points, writer));
+  const size = batchSize(index.maxQueries, asked.kind === 'nearest');
+  const batches =
+    asking === undefined
+      ? queryBatches([points], size, options.withSelf ? undefined : 0)
+      : queryBatches(asking.rows(), size);
+  const total = asking === undefined ? count : asking.table.rows;
+  /**
+   * The last write that was started. After an interruption, the run waits for this write, so that no batch is written
+   * only in part.
+   */
+  let writing: Promise<void> = Promise.resolve();
+  const running = searchGraph({
+    index,
+    batches: () => whileWanted(batches, () => writer.isRead() || options.out !== '-' || options.plot !== undefined),
+    total,
+    isOnGpu: context.backend.name.startsWith('webgpu'),
+    write(answered: AnsweredBatch): Promise<void> {
+      size.learn(answered);
+      writing = sink.add(answered);
+      return writing;
+    },
+    signal,
+    progressEvery: log.progressEvery,
+  });
+  await watchRun(running, log, 'queries').catch(async (error: unknown) => {
+    await writing.catch(() => undefined);
+    if (!signal.aborted || sink.figures().queries === 0) throw explained(error, options);
+  });
+  const figures = sink.figures();
+  await sink.end();
+  notes.take([...table.table.notes, ...(asking?.table.notes ?? [])]);
+  notes.take(placeNotes(table, asking));
+  notes.take(valueNotes(points, metric, table.columns));
+  const answered = total !== undefined && figures.queries + (asking?.leftOut.count ?? 0) === total;
+  const run: NeighboursRun = {
+    points: options.points.path,
+    queries: options.queries?.path,
+    ...{ asked, metric, columns: table.columns.names, count },
+    total: total === undefined ? undefined : total - (asking?.leftOut.count ?? 0),
+    leftOut: { points: table.leftOut.count, queries: asking?.leftOut.count ?? 0 },
+    way: index.way,
+    backend: context.backend.name,
+    partial: signal.aborted && !answered,
+    notes: notes.all,
+  };
+  return { run, figures };
 }
 
 /**
@@ -204,7 +192,7 @@ async function openQueries<C extends RunContext>(
   });
 }
 
-async function readPoints({ memoryBytes }: NeighboursOptions, points: OpenPoints): Promise<HostPoints> {
+async function readPoints({ memoryBytes }: NeighboursOptions, points: OpenPoints): Promise<PlacedRows> {
   const { table, columns } = points;
   const room = { file: table.file, bytes: memoryBytes / 2 };
   const dimensions = columns.names.length;
@@ -216,7 +204,7 @@ function sinkOptions(
   { asked, format, quoteFormulas, out }: NeighboursOptions,
   table: OpenPoints,
   asking: OpenPoints | undefined,
-  { rows, names }: HostPoints,
+  { rows, names }: PlacedRows,
   writer: OutputWriter,
 ): Parameters<typeof neighbourSink>[0] {
   return {
@@ -227,16 +215,9 @@ function sinkOptions(
     pointNames: names,
     pointField: table.idField,
     queryField: (asking ?? table).idField,
-    write: out === undefined ? undefined : (chunk) => writer.write(out, chunk),
+    out,
+    write: writer.write,
   };
-}
-
-/** Yields batches of queries until `areWanted` returns false, because no output needs further results. */
-async function* whileWanted(batches: AsyncIterable<QueryBatch>, areWanted: () => boolean): AsyncGenerator<QueryBatch> {
-  for await (const batch of batches) {
-    if (!areWanted()) return;
-    yield batch;
-  }
 }
 
 /** Notes on rows of points and queries that were skipped. */
@@ -250,7 +231,7 @@ function placeNotes(points: OpenPoints, asking: OpenPoints | undefined): Note[] 
 }
 
 /** Notes on what the distances are. */
-function valueNotes({ count }: HostPoints, metric: HostMetric, { names, areDegrees }: CoordinateColumns): Note[] {
+function valueNotes({ count }: PlacedRows, metric: HostMetric, { names, areDegrees }: CoordinateColumns): Note[] {
   const degrees =
     `${names.join(' and ')} are treated as coordinates of a plane: distances are in degrees, not lengths on the ` +
     'ground. Use --metric sphere for metres.';

@@ -1,7 +1,7 @@
 import { type HostMetric, nameOfMetric } from '../algorithms/neighbours/metrics.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { counted, grouped } from './grouped.ts';
-import type { RunSummary } from './log.ts';
+import type { RunEnd, RunSummary } from './log.ts';
 import type { Asked } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
 
@@ -27,17 +27,11 @@ export interface NeighboursRun {
   readonly notes: readonly Note[];
 }
 
-/** The duration of a run, and the files that were written. */
-export interface NeighboursEnd {
-  readonly seconds: number;
-  readonly outputs: readonly string[];
-}
-
 /** Returns the summary that `quadrille neighbours` logs at the end of a run. */
 export function neighboursSummary(
   run: NeighboursRun,
   figures: NeighbourFigures,
-  { seconds, outputs }: NeighboursEnd,
+  { seconds, outputs }: RunEnd,
 ): RunSummary {
   const { queries } = figures;
   const rate = queries / seconds;

@@ -1,13 +1,12 @@
 import { basename } from 'node:path';
 import { nameOfMetric } from '../algorithms/neighbours/metrics.ts';
-import { stageOutputs } from '../formats/atomic-write.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import { Interrupted } from './interrupt.ts';
 import type { NeighboursOptions } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
 import { type NeighboursParts, searchNeighbours } from './neighbours-run.ts';
 import { figuresJson, type NeighboursRun, neighboursSummary, ofTotal } from './neighbours-summary.ts';
-import { causeOf, finishing, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
+import { causeOf, filesAmong, finishing, type RunContext, type Surroundings, stageRun } from './run-support.ts';
 
 /**
  * Runs `quadrille neighbours`: reads the points, searches, and writes rows batch by batch. A run that fails leaves no
@@ -23,10 +22,9 @@ export async function runNeighbours<C extends RunContext>(
   const started = performance.now();
   const { points, queries, out, plot } = options;
   if (plot !== undefined) requirePlot();
-  const files = [out, plot].filter((path): path is string => path !== undefined && path !== '-');
-  await protectInputs([points.path, ...(queries === undefined ? [] : [queries.path])], files);
-  const outputs = await stageOutputs(files);
-  surroundings.beforeExit(() => outputs.discardNow());
+  const files = filesAmong([out, plot]);
+  const inputs = [points.path, ...(queries === undefined ? [] : [queries.path])];
+  await using outputs = await stageRun(inputs, files, surroundings);
   const writer = finishing(outputs, surroundings);
   try {
     const { run, figures } = await searchNeighbours(options, parts, surroundings, writer);
@@ -41,8 +39,6 @@ export async function runNeighbours<C extends RunContext>(
     throwInterrupted(surroundings.signal, run, figures, files);
   } catch (error) {
     throw causeOf(error);
-  } finally {
-    await outputs.discard();
   }
 }
 

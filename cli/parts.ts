@@ -1,63 +1,62 @@
+import type { TileSource } from '../formats/result-sets/result-set.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context/context.ts';
 import type { CompareParts } from './compare.ts';
 import type { MachineReport } from './devices.ts';
+import type { BuildParts } from './index-build.ts';
+import type { InfoParts } from './index-info.ts';
+import type { DrawParts } from './index-outputs.ts';
+import type { QueryParts } from './index-query.ts';
+import type { NeighboursParts } from './neighbours-run.ts';
+import type { DecodeParts } from './raster-decode.ts';
+import type { EncodeParts } from './raster-encode.ts';
+import type { RasterInfoParts } from './raster-info.ts';
+import type { TableParts } from './table.ts';
 import type { TrackParts } from './track-video.ts';
 import type { ZonalParts } from './zonal.ts';
 
-/**
- * The functions that `quadrille zonal` uses. Their code is imported when first needed, so that invalid input is
- * reported before a backend is loaded.
- */
+// The functions of other layers that commands use, by command. Their code is imported when first needed, so that invalid
+// input is reported before a backend is loaded.
+
+/** A function whose code is imported when it is called. */
+export function imported<A extends readonly unknown[], R>(
+  load: () => Promise<(...args: A) => R | Promise<R>>,
+): (...args: A) => Promise<R> {
+  return async (...args) => (await load())(...args);
+}
+
+const openContext: ZonalParts<Context>['openContext'] = imported(async () => (await import('../on-node.ts')).open);
+
+const openTable: TableParts<Context>['openTable'] = async (path, signal, csv) =>
+  (await import('../formats/tables/open-table.ts')).openTable(path, { ...csv, signal });
+
 export const zonalParts: ZonalParts<Context> = {
-  async readZones(path, options) {
-    const { readZones } = await import('../formats/read-zones.ts');
-    return readZones(path, options);
-  },
-  async openRaster(path, options) {
-    const { openRaster } = await import('../formats/open-raster.ts');
-    return openRaster(path, options);
-  },
-  async openContext(options) {
-    const { open } = await import('../on-node.ts');
-    return open(options);
-  },
-  async openQueue({ url, folder, queue }) {
-    const { redisQueue } = await import('../queues/redis-queue.ts');
-    return redisQueue({ url, folder, queue });
-  },
-  async zonalHistogram(context, job) {
-    const { zonalHistogram } = await import('../algorithms/zonal/index.ts');
-    return zonalHistogram(context, job);
-  },
-  async surfaceHistogram(context, job) {
-    const { surfaceHistogram } = await import('../algorithms/zonal/index.ts');
-    return surfaceHistogram(context, job);
-  },
+  readZones: imported(async () => (await import('../formats/read-zones.ts')).readZones),
+  openRaster: imported(async () => (await import('../formats/open-raster.ts')).openRaster),
+  openContext,
+  openQueue: async ({ url, folder, queue }) =>
+    (await import('../queues/redis-queue.ts')).redisQueue({ url, folder, queue }),
+  zonalHistogram: imported(async () => (await import('../algorithms/zonal/index.ts')).zonalHistogram),
+  surfaceHistogram: imported(async () => (await import('../algorithms/zonal/index.ts')).surfaceHistogram),
 };
 
-/** The functions that `quadrille compare` uses. Their code is imported when first needed. */
+export const rasterParts: EncodeParts & RasterInfoParts & DecodeParts = {
+  openContext,
+  encodeGeoTiff: imported(async () => (await import('../formats/encode-packed-raster.ts')).encodeGeoTiff),
+  describeRaster: imported(async () => (await import('../formats/describe-packed-raster.ts')).describeFile),
+  decodePackedRaster: imported(async () => (await import('../formats/decode-packed-raster.ts')).decodePackedRaster),
+};
+
 export const compareParts: CompareParts<Context> = {
-  async openResultSet(path, options) {
-    const { openResultSet } = await import('../formats/result-sets/open-result-set.ts');
-    return openResultSet(path, options);
-  },
-  openContext: zonalParts.openContext,
-  async openParser(options) {
-    const { openTileParser } = await import('../formats/result-sets/tile-parser.ts');
-    return openTileParser(options);
-  },
-  async openDeviceParser(context, pixelSize) {
-    const { parserOnDevice } = await import('../formats/result-sets/device-parser.ts');
-    return parserOnDevice(context, pixelSize);
-  },
-  async crossCompare(context, job) {
-    const { crossCompare } = await import('../algorithms/cross-compare/cross-compare.ts');
-    return crossCompare(context, job);
-  },
+  openResultSet: imported(async () => (await import('../formats/result-sets/open-result-set.ts')).openResultSet),
+  openContext,
+  openParser: imported(async () => (await import('../formats/result-sets/tile-parser.ts')).openTileParser),
+  openDeviceParser: imported(async () => (await import('../formats/result-sets/device-parser.ts')).parserOnDevice),
+  crossCompare: imported(
+    async () => (await import('../algorithms/cross-compare/cross-compare.ts')).crossCompare<TileSource>,
+  ),
 };
 
-/** The functions that `quadrille track` uses. Their code is imported when first needed. */
 export const trackParts: TrackParts<Context> = {
   async openVideo(source, options) {
     if (source === '-' && process.stdin.isTTY) throw fromTerminal();
@@ -69,10 +68,7 @@ export const trackParts: TrackParts<Context> = {
     const failover = options.backend === 'reference' ? undefined : 'workers';
     return open({ ...options, failover, onFailover });
   },
-  async loadTracking() {
-    const { cellTracker, stillBackground } = await import('../algorithms/cell-tracking/index.ts');
-    return { cellTracker, stillBackground };
-  },
+  loadTracking: () => import('../algorithms/cell-tracking/index.ts'),
 };
 
 /** Returns the error for the input `-` if stdin is a terminal, on which the command would otherwise wait forever. */
@@ -81,6 +77,51 @@ function fromTerminal(): UsageError {
     remedy: 'Pipe Y4M to it: ffmpeg -i VIDEO -f yuv4mpegpipe -pix_fmt gray - | quadrille track -',
   });
 }
+
+export const neighboursParts: NeighboursParts<Context> = {
+  openTable,
+  async openContext(options, memoryBytes) {
+    const { open } = await import('../on-node.ts');
+    // If a search does not fit in device memory, dividing the search is faster than moving (spilling) columns to the
+    // host.
+    return open({ ...options, spill: false, limits: { memoryBytes } });
+  },
+  neighbourIndex: imported(async () => (await import('./neighbours-index.ts')).neighbourIndex),
+};
+
+const drawParts: DrawParts = {
+  async drawTree(file, format, options) {
+    if (format === 'png') return (await import('../formats/quadrant-plot/image.ts')).quadrantImage(file, options);
+    return (await import('../formats/quadrant-plot.ts')).quadrantPlot(file, options);
+  },
+};
+
+export const buildParts: BuildParts<Context> = {
+  ...drawParts,
+  openLayer: imported(async () => (await import('../formats/polygon-layers/open-polygon-layer.ts')).openPolygonLayer),
+  openContext,
+  buildTree: imported(async () => (await import('./index-graph.ts')).buildTree),
+  encodeTree: imported(async () => (await import('../formats/maq-file.ts')).encodeMaq),
+};
+
+export const infoParts: InfoParts = {
+  ...drawParts,
+  openTree: imported(async () => (await import('./index-tree-file.ts')).openTreeFile),
+};
+
+export const queryParts: QueryParts<Context> = {
+  openTree: infoParts.openTree,
+  openLayer: buildParts.openLayer,
+  openRows: imported(async () => (await import('../formats/csv-rows.ts')).openCsvRows),
+  openContext,
+  askTree: imported(async () => (await import('./index-ask.ts')).askTree),
+};
+
+export const tableParts: TableParts<Context> = {
+  openTable,
+  openContext,
+  loadSession: async () => (await import('./table-session.ts')).tableSession,
+};
 
 /** Lists the backends, adapters and graphics cards of this machine. */
 export async function findDevices(): Promise<MachineReport> {

@@ -1,4 +1,4 @@
-import { VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { parseVoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
 import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
 import { QUEUE_SPECS, type QueuePlace, requireQueue } from './queue-options.ts';
 
@@ -55,5 +55,5 @@ function runOptions(args: readonly string[], specs: readonly OptionSpec[]): Queu
 }
 
 function voiceOf(values: OptionValues): VoiceOptions & { readonly json: boolean } {
-  return { json: values.has('json'), jsonLog: values.has('json-log'), quiet: values.has('quiet') };
+  return { json: values.has('json'), ...parseVoice(values) };
 }

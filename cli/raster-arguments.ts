@@ -1,13 +1,19 @@
 import type { Window } from '../algorithms/geometry/raster.ts';
 import type { PackedCodec } from '../formats/packed-rasters/tile-encoder.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { BACKEND_SPECS, type BackendOptions, parseBackend, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import {
+  COMPUTE_SPECS,
+  type ComputeOptions,
+  parseCompute,
+  parseVoice,
+  VOICE_SPECS,
+  type VoiceOptions,
+} from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
-import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, checkNoStdin, parseCount } from './values.ts';
 
 /** The parsed command line of `quadrille raster encode`. The files that it names have not been opened. */
-export interface EncodeOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+export interface EncodeOptions extends ComputeOptions {
   /** Paths of the GeoTIFFs, and patterns of paths. Each file becomes one packed raster. */
   readonly files: readonly string[];
   /** Path of the packed raster, or of the folder of several. */
@@ -49,9 +55,7 @@ export const ENCODE_SPECS: readonly OptionSpec[] = [
     help: 'residuals (default), bq (BQ-trees: land cover, masks, classes) or auto (the smaller, tile by tile)',
     choices: ['residuals', 'bq', 'auto'],
   },
-  ...BACKEND_SPECS,
-  MEMORY_SPEC,
-  ...VOICE_SPECS,
+  ...COMPUTE_SPECS,
 ];
 
 export const RASTER_INFO_SPECS: readonly OptionSpec[] = [
@@ -84,9 +88,7 @@ export function parseEncodeArguments(args: readonly string[]): EncodeOptions {
     mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
     tile: parsed(values, 'tile', parseTile),
     codec: (text(values, 'codec') as PackedCodec | undefined) ?? 'residuals',
-    ...parseBackend(values),
-    ...parseMemory(values),
-    ...voiceOf(values),
+    ...parseCompute(values),
   };
 }
 
@@ -98,7 +100,7 @@ export function parseEncodeArguments(args: readonly string[]): EncodeOptions {
 export function parseRasterInfoArguments(args: readonly string[]): RasterInfoOptions {
   const { words, values } = readCommand(args, RASTER_INFO_SPECS, ['FILE']);
   checkNoStdin(words);
-  return { file: words[0]!, json: values.has('json'), check: values.has('check'), ...voiceOf(values) };
+  return { file: words[0]!, json: values.has('json'), check: values.has('check'), ...parseVoice(values) };
 }
 
 /**
@@ -116,12 +118,8 @@ export function parseDecodeArguments(args: readonly string[]): DecodeOptions {
     out,
     band: parsed(values, 'band', parseCount),
     window: parsed(values, 'window', parseWindow),
-    ...voiceOf(values),
+    ...parseVoice(values),
   };
-}
-
-function voiceOf(values: OptionValues): VoiceOptions {
-  return { jsonLog: values.has('json-log'), quiet: values.has('quiet') };
 }
 
 function outputOf(values: OptionValues, example: string): string {

@@ -2,8 +2,8 @@ import { rmSync } from 'node:fs';
 import type { DecodedRaster, DecodePackedOptions } from '../formats/decode-packed-raster.ts';
 import { counted, grouped } from './grouped.ts';
 import type { DecodeOptions } from './raster-arguments.ts';
-import { showProgress } from './raster-progress.ts';
 import { protectInputs, type Surroundings } from './run-support.ts';
+import { showProgress } from './shown-progress.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface DecodeParts {
@@ -22,7 +22,7 @@ export async function runRasterDecode(
 ): Promise<void> {
   const started = performance.now();
   await protectInputs([file], [out]);
-  const shown = showProgress(log, 'cells');
+  const shown = showProgress(log, 'cells', { waits: true });
   try {
     const { width, height, bands, notes } = await parts.decodePackedRaster(file, out, {
       ...{ band, window, signal, onProgress: shown.report },

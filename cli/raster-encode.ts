@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import { stageOutputs } from '../formats/atomic-write.ts';
 import type { EncodedRaster, EncodePackedOptions } from '../formats/encode-packed-raster.ts';
 import { expandPatterns } from '../formats/file-patterns.ts';
 import { UsageError } from '../formats/usage-error.ts';
@@ -10,8 +9,8 @@ import { counted, grouped } from './grouped.ts';
 import { sizeText } from './index-summary.ts';
 import type { RunSummary } from './log.ts';
 import type { EncodeOptions } from './raster-arguments.ts';
-import { showProgress } from './raster-progress.ts';
-import { closing, openContext, protectInputs, type Surroundings } from './run-support.ts';
+import { closing, openContext, protectInputs, type Surroundings, stageRun } from './run-support.ts';
+import { showProgress } from './shown-progress.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface EncodeParts {
@@ -40,29 +39,24 @@ export async function runRasterEncode(
   await protectInputs(files, targets);
   const { codec } = options;
   await using opened = codec === 'residuals' ? undefined : closing(await openContext(options, parts.openContext));
-  const outputs = await stageOutputs(targets);
-  beforeExit(() => outputs.discardNow());
-  try {
-    const encoded: EncodedRaster[] = [];
-    for (const [at, file] of files.entries()) {
-      const shown = showProgress(log, 'cells');
-      try {
-        const raster = await parts.encodeGeoTiff(file, (bytes) => outputs.write(targets[at]!, [bytes], signal), {
-          ...{ band: options.band, mask: options.mask, tile: options.tile, codec, context: opened?.value },
-          ...{ memoryBytes: options.memoryBytes, signal, onProgress: shown.report },
-        });
-        for (const note of raster.notes) log.note(note);
-        encoded.push(raster);
-      } finally {
-        shown.end();
-      }
+  await using outputs = await stageRun([], targets, { beforeExit });
+  const encoded: EncodedRaster[] = [];
+  for (const [at, file] of files.entries()) {
+    const shown = showProgress(log, 'cells', { waits: true });
+    try {
+      const raster = await parts.encodeGeoTiff(file, (bytes) => outputs.write(targets[at]!, [bytes], signal), {
+        ...{ band: options.band, mask: options.mask, tile: options.tile, codec, context: opened?.value },
+        ...{ memoryBytes: options.memoryBytes, signal, onProgress: shown.report },
+      });
+      for (const note of raster.notes) log.note(note);
+      encoded.push(raster);
+    } finally {
+      shown.end();
     }
-    signal.throwIfAborted();
-    await outputs.commit();
-    log.summary(summaryOf(encoded, targets, (performance.now() - started) / 1000));
-  } finally {
-    await outputs.discard();
   }
+  signal.throwIfAborted();
+  await outputs.commit();
+  log.summary(summaryOf(encoded, targets, (performance.now() - started) / 1000));
 }
 
 /** The paths of the packed rasters. */

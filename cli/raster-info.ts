@@ -3,8 +3,8 @@ import { largestOf } from '../primitives/host/extremes.ts';
 import { grouped } from './grouped.ts';
 import { sizeText } from './index-summary.ts';
 import type { RasterInfoOptions } from './raster-arguments.ts';
-import { showProgress } from './raster-progress.ts';
 import type { Surroundings } from './run-support.ts';
+import { showProgress } from './shown-progress.ts';
 import { writeToStdout } from './standard-output.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
@@ -27,7 +27,7 @@ export async function runRasterInfo(
   parts: RasterInfoParts,
   { log, stdout, signal }: Surroundings,
 ): Promise<void> {
-  const shown = showProgress(log, 'tiles');
+  const shown = showProgress(log, 'tiles', { waits: true });
   try {
     const facts = await parts.describeRaster(file, signal, check ? shown.report : undefined);
     shown.end();

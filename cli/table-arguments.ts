@@ -1,14 +1,6 @@
 import { UsageError } from '../formats/usage-error.ts';
-import {
-  BACKEND_SPECS,
-  type BackendOptions,
-  checkOneToStdout,
-  parseBackend,
-  VOICE_SPECS,
-  type VoiceOptions,
-} from './arguments.ts';
+import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, parseCompute } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
-import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { parseTableInOut, type TableInOut, tableSpecs } from './table-files.ts';
 import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.ts';
 
@@ -16,7 +8,7 @@ import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.t
  * The parsed command line of `quadrille table`. The file that it names has not been opened. Conditions and column names
  * are still unparsed texts, because parsing requires the names of the file's columns.
  */
-export interface TableOptions extends BackendOptions, MemoryOptions, VoiceOptions, TableInOut {
+export interface TableOptions extends ComputeOptions, TableInOut {
   readonly file: string;
   readonly where: string | undefined;
   readonly groupBy: string | undefined;
@@ -58,9 +50,7 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
   },
   { name: 'trace', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
   { name: 'json', help: 'the figures of the run as one JSON object on stdout' },
-  ...BACKEND_SPECS,
-  MEMORY_SPEC,
-  ...VOICE_SPECS,
+  ...COMPUTE_SPECS,
 ];
 
 /**
@@ -86,10 +76,7 @@ export function parseTableArguments(args: readonly string[]): TableOptions {
     plot,
     trace,
     json,
-    ...parseBackend(values),
-    ...parseMemory(values),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
+    ...parseCompute(values),
   };
   checkClauses(values);
   checkOutputs(options);

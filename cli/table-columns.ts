@@ -1,10 +1,10 @@
 import { atOnce } from '../algorithms/stretches.ts';
-import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
+import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { keysOfF32, keysOfF64, pairsOf } from '../algorithms/tables/sortable.ts';
 import { orderOfStrings, stringsAt } from '../algorithms/tables/string-order.ts';
 import { bitWords, isSet, setBits } from '../formats/tables/bits.ts';
 import { isWide, narrowInto } from '../formats/tables/narrow.ts';
-import { gather, newValues, type Values } from '../formats/tables/parquet/plain.ts';
+import { newValues } from '../formats/tables/parquet/plain.ts';
 import { storedType } from '../formats/tables/stored-type.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 
@@ -72,39 +72,6 @@ function stringOrder({
   return (a, b) => places.get(codes[a]!)! - places.get(codes[b]!)!;
 }
 
-/** Copies some rows of a table. `places` contains the numbers of the rows. */
-export function rowsAt(table: HostTable, places: Uint32Array): HostTable {
-  return Object.fromEntries(Object.entries(table).map(([name, column]) => [name, columnAt(column, places)]));
-}
-
-export function columnAt(column: HostColumn, places: Uint32Array): HostColumn {
-  const validity = bitsAt(column.validity, places);
-  const some = validity === undefined ? {} : { validity };
-  const { validity: _, ...rest } = column;
-  if (column.type === 'string') {
-    const codes = new Uint32Array(places.length);
-    gather(column.codes as Values, places, codes);
-    return { ...rest, ...some, codes } as HostColumn;
-  }
-  const values = new (column.values.constructor as new (length: number) => Values)(places.length);
-  if (values.BYTES_PER_ELEMENT === 2) for (let i = 0; i < places.length; i++) values[i] = column.values[places[i]!]!;
-  else gather(column.values as Values, places, values);
-  return { ...rest, ...some, values } as HostColumn;
-}
-
-/** Copies the bits at the given positions. Returns undefined if all copied bits are set. */
-function bitsAt(bits: Uint32Array | undefined, places: Uint32Array): Uint32Array | undefined {
-  if (bits === undefined) return undefined;
-  const words = bitWords(places.length);
-  let count = 0;
-  for (let i = 0; i < places.length; i++) {
-    if (!isSet(bits, places[i]!)) continue;
-    words[i >>> 5]! |= 1 << (i & 31);
-    count++;
-  }
-  return count === places.length ? undefined : words;
-}
-
 /** Converts 64-bit integers to 32 bits if all of them fit. Queries on 32-bit columns are much faster. */
 export function narrowed(column: HostColumn): HostColumn {
   if (column.type === 'string' || !isWide(column.values)) return column;
@@ -164,5 +131,3 @@ function descendingOrder(column: HostColumn): (a: number, b: number) => number {
   const has = (row: number): boolean => validity === undefined || isSet(validity, row);
   return (a, b) => (has(a) && has(b) ? order(b, a) : order(a, b));
 }
-
-export { rowsOf as rowCount } from '../algorithms/tables/host-table.ts';

@@ -1,18 +1,37 @@
-import type { TableField, TableFile, TableOptions } from '../formats/tables/table-file.ts';
+import type { TableField, TableOptions } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import { type OptionSpec, type OptionValues, QUOTE_FORMULAS_SPEC, text } from './command-line.ts';
 import { checkEnding, formatOfName } from './values.ts';
 
 /** Formats in which commands write tables. */
-export type RowsFormat = 'csv' | 'json' | 'arrow';
+const TABLE_FORMATS = ['csv', 'json', 'arrow'] as const;
+export type TableFormat = (typeof TABLE_FORMATS)[number];
 
-const ROWS_FORMATS: readonly RowsFormat[] = ['csv', 'json', 'arrow'];
+/** Description of the option that {@link parseTableFormat} reads. */
+export const FORMAT_SPEC: OptionSpec = {
+  name: 'format',
+  value: TABLE_FORMATS.join('|'),
+  help: 'format of --out, if its name does not show it (default csv)',
+  choices: TABLE_FORMATS,
+};
+
+/**
+ * The format of a table. The extension of its path determines it. If it indicates none, `--format` does; the default is
+ * CSV.
+ *
+ * @throws UsageError `usage/format` if the extension belongs to a format that is not supported.
+ */
+export function parseTableFormat(values: OptionValues, path: string, option: string): TableFormat {
+  const format = formatOfName(path, TABLE_FORMATS) ?? (text(values, 'format') as TableFormat | undefined);
+  if (format === undefined) checkEnding(path, option, 'csv', 'Name a file that ends in .csv, .json or .arrow.');
+  return format ?? 'csv';
+}
 
 /** How a command reads tables, and writes one. */
 export interface TableInOut {
   /** Path of the answer, or `-` for stdout; undefined if the answer is not written. */
   readonly out: string | undefined;
-  readonly format: RowsFormat;
+  readonly format: TableFormat;
   /** Whether CSV disarms texts that a spreadsheet would take for formulas. */
   readonly quoteFormulas: boolean;
   readonly csv: CsvReading;
@@ -27,30 +46,21 @@ export function tableSpecs(what: string): readonly OptionSpec[] {
       value: 'FILE',
       help: `${what}; - is stdout (default, unless another output uses it)`,
     },
-    {
-      name: 'format',
-      value: ROWS_FORMATS.join('|'),
-      help: 'format of --out, if its name does not show it (default csv)',
-      choices: ROWS_FORMATS,
-    },
+    FORMAT_SPEC,
     QUOTE_FORMULAS_SPEC,
     ...CSV_SPECS,
   ];
 }
 
 /**
- * Parses the options of {@link tableSpecs}. The extension of `out` determines the format. If it indicates none, `--format`
- * determines it; the default is CSV.
+ * Parses the options of {@link tableSpecs}.
  *
- * @throws UsageError `usage/format` if the extension belongs to a format that is not supported.
+ * @throws UsageError `usage/format`, as {@link parseTableFormat} does.
  */
 export function parseTableInOut(values: OptionValues, out: string | undefined): TableInOut {
-  const path = out ?? '-';
-  const format = formatOfName(path, ROWS_FORMATS) ?? (text(values, 'format') as RowsFormat | undefined);
-  if (format === undefined) checkEnding(path, '--out', 'csv', 'Name a file that ends in .csv, .json or .arrow.');
   return {
     out,
-    format: format ?? 'csv',
+    format: parseTableFormat(values, out ?? '-', '--out'),
     quoteFormulas: values.has('csv-quote-formulas'),
     csv: parseCsvReading(values),
   };
@@ -80,15 +90,9 @@ export function parseCsvReading(values: OptionValues): CsvReading {
   };
 }
 
-/** Opens a table in Parquet, Arrow IPC or CSV. The format is detected from the content. */
-export async function openTableFile(path: string, signal: AbortSignal, csv: CsvReading): Promise<TableFile> {
-  const { openTable } = await import('../formats/tables/open-table.ts');
-  return openTable(path, { ...csv, signal });
-}
-
 /** Creates the writer of a format. The code of each writer is imported when first needed. */
 export async function rowsWriterOf(
-  { format, quoteFormulas }: { readonly format: RowsFormat; readonly quoteFormulas: boolean },
+  { format, quoteFormulas }: { readonly format: TableFormat; readonly quoteFormulas: boolean },
   fields: readonly TableField[],
 ): Promise<RowsWriter> {
   if (format === 'arrow') return (await import('../formats/tables/write/arrow-rows.ts')).arrowRows(fields);

@@ -3,8 +3,8 @@ import type { TableField } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
+import { recorderFor, traced } from './run-records.ts';
 import { headedWrite, type OutputWriter } from './run-support.ts';
-import type { Answer } from './table-answer.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { rowsWriterOf } from './table-files.ts';
 import type { SomeRows } from './table-rows.ts';
@@ -45,14 +45,8 @@ export async function openTableOutputs(
   const { out, plot, trace, json } = options;
   const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options, fields);
   const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
-  const recorder = trace === undefined ? undefined : (await import('../graph/reports/trace.ts')).recordTrace();
-  const append =
-    out === undefined
-      ? undefined
-      : await headedWrite(
-          (chunk) => write(out, chunk),
-          () => writer!.begin(),
-        );
+  const recorder = await recorderFor([trace]);
+  const append = out === undefined ? undefined : await headedWrite(write, out, () => writer!.begin());
   let rows = 0;
 
   return {
@@ -69,22 +63,10 @@ export async function openTableOutputs(
     async end(figures, running) {
       await append?.(writer!.end());
       if (plot !== undefined) await write(plot, await picture!.draw());
-      if (trace !== undefined) {
-        const { chromeTrace } = await import('../graph/reports/chrome-trace.ts');
-        await write(trace, chromeTrace(recorder!.trace(running)));
-      }
+      if (trace !== undefined) await write(trace, await traced(recorder!, running));
       if (json) await write('-', `${JSON.stringify(figures, null, 2)}\n`);
     },
   };
-}
-
-/** Writes a table in batches of at most `max` rows. */
-export async function writeAnswer({ rows, columns }: Answer, outputs: TableOutputs, max: number): Promise<void> {
-  const { rowsAt } = await import('./table-columns.ts');
-  for (let from = 0; from < rows; from += max) {
-    const places = Uint32Array.from({ length: Math.min(max, rows - from) }, (_, i) => from + i);
-    await outputs.add({ rows: places.length, columns: rowsAt(columns, places) });
-  }
 }
 
 async function pictureOf(

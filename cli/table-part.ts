@@ -1,4 +1,5 @@
 import { inStretches, type Stretches } from '../algorithms/stretches.ts';
+import { rowsOf } from '../algorithms/tables/host-table.ts';
 import {
   aggregate,
   createTable,
@@ -15,7 +16,8 @@ import { selectInStretches } from '../algorithms/tables/selection.ts';
 import type { TableBatch } from '../formats/tables/table-file.ts';
 import type { Column } from '../primitives/columns/column.ts';
 import type { Context } from '../primitives/context/context.ts';
-import { columnAt, narrowed, rowCount } from './table-columns.ts';
+import { columnAt } from './gather-rows.ts';
+import { narrowed } from './table-columns.ts';
 import { computeColumns } from './table-computed.ts';
 import { sortedDictionaries } from './table-dictionaries.ts';
 import { groupStore } from './table-groups.ts';
@@ -251,7 +253,7 @@ function asIs(name: string): GroupColumn {
 
 function decoded(answer: HostTable, columns: readonly GroupColumn[], totals: readonly string[]): PartGroups {
   return {
-    size: rowCount(answer[totals[0]!]!),
+    size: rowsOf(answer[totals[0]!]!),
     keys: columns.map(({ name, decode }) => decode(answer[name]!)),
     totals: totals.map((name) => columnTotal(answer[name]!)),
   };

@@ -1,8 +1,9 @@
 import type { HostTable } from '../algorithms/tables/index.ts';
 import { joined } from '../formats/tables/rebatch.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
+import { rowsAt } from './gather-rows.ts';
 import type { Answer } from './table-answer.ts';
-import { rowsAt, sortedRows } from './table-columns.ts';
+import { sortedRows } from './table-columns.ts';
 import type { PartAnswer } from './table-part.ts';
 import type { Order } from './table-question.ts';
 
@@ -13,11 +14,11 @@ export interface SomeRows {
 }
 
 /**
- * Iterates over the selected rows of a part of the file. Yields batches of at most `max` rows, because the text of a
+ * Iterates over the selected rows of a part of the file, or of the answer. Yields batches of at most `max` rows, because the text of a
  * batch must not become too long.
  */
 export function* chosenRows(
-  { rows, ids, columns }: PartAnswer,
+  { rows, ids, columns }: Pick<PartAnswer, 'rows' | 'ids' | 'columns'>,
   fields: readonly TableField[],
   max: number,
 ): Generator<SomeRows> {

@@ -3,7 +3,7 @@ import type { TableRun, TableSession } from './table.ts';
 import { groupTally } from './table-answer.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { PARTS_HELD, tableGraph } from './table-graph.ts';
-import { rowsAtOnce, type TableOutputs, writeAnswer } from './table-outputs.ts';
+import { rowsAtOnce, type TableOutputs } from './table-outputs.ts';
 import { type PartAnswer, partAsker } from './table-part.ts';
 import { inOption, planOf } from './table-plan.ts';
 import type { Question } from './table-question.ts';
@@ -42,7 +42,10 @@ export async function tableSession(context: Context, question: Question, options
     const tally = own ?? topTally(order!, top!, columns);
     return {
       take: (answer) => tally.add(answer),
-      end: () => writeAnswer(tally.end(), outputs, max),
+      async end() {
+        const answer = { ...tally.end(), ids: undefined };
+        for (const rows of chosenRows(answer, answer.fields, max)) await outputs.add(rows);
+      },
       groups: () => own?.size,
     };
   }

@@ -1,17 +1,19 @@
-import { stageOutputs } from '../formats/atomic-write.ts';
+import { lastValueFrom } from 'rxjs';
 import { requirePlot } from '../formats/plot-packages.ts';
 import type { TableBatch, TableFile } from '../formats/tables/table-file.ts';
 import type { GraphRun } from '../graph/index.ts';
 import type { BackendOptions } from './arguments.ts';
-import { Interrupted } from './interrupt.ts';
-import type { Log } from './log.ts';
 import {
-  causeOf,
+  closing,
+  filesAmong,
+  inScope,
   type OutputWriter,
   openContext,
-  protectInputs,
   type RunContext,
   type Surroundings,
+  stageRun,
+  watchRun,
+  whileWanted,
   writeBetween,
 } from './run-support.ts';
 import type { TableOptions } from './table-arguments.ts';
@@ -72,10 +74,8 @@ export async function runTable<C extends RunContext>(
   const started = performance.now();
   const { file, out, plot, trace } = options;
   if (plot !== undefined) requirePlot();
-  const files = [out, plot, trace].filter((path): path is string => path !== undefined && path !== '-');
-  await protectInputs([file], files);
-  const outputs = await stageOutputs(files);
-  surroundings.beforeExit(() => outputs.discardNow());
+  const files = filesAmong([out, plot, trace]);
+  await using outputs = await stageRun([file], files, surroundings);
   const writer = writeBetween(outputs, surroundings);
   try {
     const figures = await askFile(options, parts, surroundings, writer);
@@ -83,10 +83,7 @@ export async function runTable<C extends RunContext>(
     await outputs.commit();
     surroundings.log.summary(tableSummary(figures, (performance.now() - started) / 1000, files));
   } catch (error) {
-    const { reason } = surroundings.signal;
-    throw reason instanceof Interrupted && writer.hasPrinted() ? reason.withinOutput() : causeOf(error);
-  } finally {
-    await outputs.discard();
+    throw writer.errorOf(error);
   }
 }
 
@@ -96,52 +93,45 @@ async function askFile<C extends RunContext>(
   { log, signal }: Surroundings,
   writer: OutputWriter,
 ): Promise<TableFigures> {
-  const file = await parts.openTable(options.file, signal, options.csv);
-  try {
-    const question = questionOf(options, file);
-    const notes = [...file.notes, ...skippedNotes(file, question)];
-    for (const note of notes) log.note(note);
-    const [context, openSession] = await openAll(options, parts);
-    const stop = (): void => context.abort(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      signal.throwIfAborted();
-      const session = await openSession(context, question, options);
-      const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer);
-      const wanted = (): boolean => outputs.isWanted() || question.groups !== undefined;
-      const { running, end, groups } = session.run(
-        outputs,
-        {
-          rows: file.rows,
-          isOnGpu: context.backend.name.startsWith('webgpu'),
-          signal,
-          observer: outputs.recorder,
-          progressEvery: log.progressEvery,
-        },
-        (own) => whileWanted(file.batches(own), wanted),
-      );
-      const rows = await watched(running, log);
-      await end();
-      const figures: TableFigures = {
-        file: options.file,
-        format: file.format,
-        rows,
-        written: outputs.rows,
-        grouped: question.groups !== undefined,
-        groups: groups(),
-        backend: context.backend.name,
-        skippedColumns: skippedColumns(file),
-        notes,
-      };
-      await outputs.end(figures, running);
-      return figures;
-    } finally {
-      signal.removeEventListener('abort', stop);
-      await context.close();
-    }
-  } finally {
-    await file.close();
-  }
+  await using input = closing(await parts.openTable(options.file, signal, options.csv));
+  const file = input.value;
+  const question = questionOf(options, file);
+  const notes = [...file.notes, ...skippedNotes(file, question)];
+  for (const note of notes) log.note(note);
+  const [opened, openSession] = await openAll(options, parts);
+  await using used = inScope(opened, signal);
+  const context = used.value;
+  signal.throwIfAborted();
+  const session = await openSession(context, question, options);
+  const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer);
+  const wanted = (): boolean => outputs.isWanted() || question.groups !== undefined;
+  const { running, end, groups } = session.run(
+    outputs,
+    {
+      rows: file.rows,
+      isOnGpu: context.backend.name.startsWith('webgpu'),
+      signal,
+      observer: outputs.recorder,
+      progressEvery: log.progressEvery,
+    },
+    (own) => whileWanted(file.batches(own), wanted),
+  );
+  await watchRun(running, log, 'rows');
+  const { done: rows } = await lastValueFrom(running.progress$);
+  await end();
+  const figures: TableFigures = {
+    file: options.file,
+    format: file.format,
+    rows,
+    written: outputs.rows,
+    grouped: question.groups !== undefined,
+    groups: groups(),
+    backend: context.backend.name,
+    skippedColumns: skippedColumns(file),
+    notes,
+  };
+  await outputs.end(figures, running);
+  return figures;
 }
 
 /** Opens a context and, at the same time, imports the code that answers queries. */
@@ -155,28 +145,4 @@ async function openAll<C extends RunContext>(
   if (loaded.status === 'fulfilled') return [context.value, loaded.value];
   await context.value.close();
   throw loaded.reason;
-}
-
-/** Yields parts of the file until no more rows are wanted. */
-async function* whileWanted(batches: AsyncIterable<TableBatch>, isWanted: () => boolean): AsyncGenerator<TableBatch> {
-  for await (const batch of batches) {
-    if (!isWanted()) return;
-    yield batch;
-  }
-}
-
-/** Waits for the end of a run, and shows its progress. Returns the number of rows read. */
-async function watched({ progress$, result }: GraphRun<number>, log: Log): Promise<number> {
-  let rows = 0;
-  const shown = progress$.subscribe((report) => {
-    rows = report.done;
-    log.progress(report, 'rows');
-  });
-  try {
-    await result;
-    return rows;
-  } finally {
-    shown.unsubscribe();
-    log.clearProgress();
-  }
 }

@@ -1,15 +1,7 @@
 import { UsageError } from '../formats/usage-error.ts';
 import type { VideoChannel } from '../formats/video/video.ts';
-import {
-  BACKEND_SPECS,
-  type BackendOptions,
-  checkOneToStdout,
-  parseBackend,
-  VOICE_SPECS,
-  type VoiceOptions,
-} from './arguments.ts';
+import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, parseCompute } from './arguments.ts';
 import { type OptionSpec, parsed, readCommand, text } from './command-line.ts';
-import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import {
   checkEnding,
   checkPlotName,
@@ -27,7 +19,7 @@ const SIGNS: readonly CellSign[] = ['bright', 'dark', 'both'];
 const CHANNELS: readonly VideoChannel[] = ['red', 'green', 'blue', 'grey'];
 
 /** The parsed command line of `quadrille track`. The files that it names have not been opened. */
-export interface TrackOptions extends BackendOptions, MemoryOptions, VoiceOptions {
+export interface TrackOptions extends ComputeOptions {
   /** Path of a video file or a folder of images, or `-` for Y4M on stdin. */
   readonly video: string;
   readonly radii: readonly number[];
@@ -112,9 +104,7 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
     help: 'on a frame that cannot be read: stop and write nothing (default), or keep the results of the frames before it',
     choices: ['stop', 'keep'],
   },
-  ...BACKEND_SPECS,
-  MEMORY_SPEC,
-  ...VOICE_SPECS,
+  ...COMPUTE_SPECS,
 ];
 
 /**
@@ -151,10 +141,7 @@ export function parseTrackArguments(args: readonly string[]): TrackOptions {
     overlay: text(values, 'overlay'),
     ctc: text(values, 'ctc'),
     json,
-    ...parseBackend(values),
-    ...parseMemory(values),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
+    ...parseCompute(values),
   };
   checkInput(options);
   checkOutputs(options);

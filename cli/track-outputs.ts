@@ -6,9 +6,10 @@ import { trackWriter } from '../formats/cell-tracks/track-rows.ts';
 import { type TrackRun, trackSummary } from '../formats/cell-tracks/track-summary.ts';
 import type { StagedFolder } from '../formats/staged-folder.ts';
 import type { VideoFrame } from '../formats/video/video.ts';
-import type { GraphRun } from '../graph/index.ts';
+import type { GraphRun, ReportSection } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
-import { headedWrite } from './run-support.ts';
+import { recorderFor, reported, traced } from './run-records.ts';
+import { headedWrite, type WriteOutput } from './run-support.ts';
 import type { TrackOptions } from './track-arguments.ts';
 
 /** Receives the frames of a video in order, and writes the outputs that the command line requests. */
@@ -23,9 +24,6 @@ export interface TrackOutputs {
   /** Writes the output on stdout that requires all frames, if there is one. */
   print(run: TrackRun, running: GraphRun<unknown>): Promise<void>;
 }
-
-/** Appends a chunk to the output with the given path; `-` is stdout. */
-export type WriteOutput = (path: string, chunk: string | Uint8Array) => Promise<void>;
 
 /** The output folders. They are undefined if the command line does not request them. */
 export interface TrackFolders {
@@ -53,14 +51,8 @@ export async function openTrackOutputs(
   const tally = trackTally(shape);
   const overlay = folders.overlay && (await openOverlay(folders.overlay, shape));
   const ctc = folders.ctc && (await openCtc(folders.ctc, shape));
-  const recorder = await recorderFor(options);
-  const append =
-    out === undefined
-      ? undefined
-      : await headedWrite(
-          (chunk) => write(out, chunk),
-          () => rows.begin(),
-        );
+  const recorder = await recorderFor([options.trace, options.report]);
+  const append = out === undefined ? undefined : await headedWrite(write, out, () => rows.begin());
   return {
     recorder,
     async add(frame, cells) {
@@ -100,7 +92,7 @@ function lastOnes(
     [json ? '-' : undefined, async () => trackSummary(figuresOf(), run)],
     [plot, () => drawn(figuresOf(), run)],
     [trace, () => traced(recorder!, running)],
-    [report, () => reported(figuresOf(), run, recorder!, running)],
+    [report, async () => reported(recorder!, running, basename(run.video), await sectionsOf(figuresOf(), run))],
   ];
   return outputs.filter((output): output is [string, () => Promise<string>] => output[0] !== undefined);
 }
@@ -134,35 +126,12 @@ function numberOf(index: number, frameCount = 0): string {
   return String(index).padStart(Math.max(3, String(frameCount - 1).length), '0');
 }
 
-async function recorderFor({ trace, report }: TrackOptions): Promise<TraceRecorder | undefined> {
-  if (trace === undefined && report === undefined) return undefined;
-  return (await import('../graph/reports/trace.ts')).recordTrace();
-}
-
 async function drawn(figures: TrackFigures, { video, scale }: TrackRun): Promise<string> {
   const { trackPlot } = await import('../formats/cell-tracks/track-plot.ts');
   return trackPlot({ figures, scale, title: basename(video) });
 }
 
-async function traced(recorder: TraceRecorder, running: GraphRun<unknown>): Promise<string> {
-  const { chromeTrace } = await import('../graph/reports/chrome-trace.ts');
-  return chromeTrace(recorder.trace(running));
-}
-
-async function reported(
-  figures: TrackFigures,
-  run: TrackRun,
-  recorder: TraceRecorder,
-  running: GraphRun<unknown>,
-): Promise<string> {
-  const [{ trackSections }, { runReport }] = await Promise.all([
-    import('../formats/cell-tracks/track-report.ts'),
-    import('../graph/reports/run-report.ts'),
-  ]);
-  return runReport(recorder.trace(running), {
-    title: basename(run.video),
-    sections: await trackSections(figures, run),
-    edges: running.edges(),
-    dropped: recorder.dropped(),
-  });
+async function sectionsOf(figures: TrackFigures, run: TrackRun): Promise<ReportSection[]> {
+  const { trackSections } = await import('../formats/cell-tracks/track-report.ts');
+  return trackSections(figures, run);
 }

@@ -1,16 +1,10 @@
 import type { TrackFigures } from '../formats/cell-tracks/tally.ts';
 import { type SpeedFigures, speedFigures, type TrackRun } from '../formats/cell-tracks/track-summary.ts';
 import { counted } from './grouped.ts';
-import type { RunSummary } from './log.ts';
-
-/** The duration of a run, and the files that were written. */
-export interface TrackEnd {
-  readonly seconds: number;
-  readonly outputs: readonly string[];
-}
+import type { RunEnd, RunSummary } from './log.ts';
 
 /** The summary that `quadrille track` prints at its end. */
-export function trackSummaryLines(figures: TrackFigures, run: TrackRun, { seconds, outputs }: TrackEnd): RunSummary {
+export function trackSummaryLines(figures: TrackFigures, run: TrackRun, { seconds, outputs }: RunEnd): RunSummary {
   const { frames, tracks, cells } = figures;
   const { partial, frameCount, scale, backend, video } = run;
   const speeds = speedFigures(figures, scale);

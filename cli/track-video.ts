@@ -17,6 +17,7 @@ import { noteTaker } from './note-taker.ts';
 import {
   causeOf,
   closing,
+  inScope,
   type OutputWriter,
   openContext,
   type RunContext,
@@ -75,53 +76,48 @@ export async function trackVideo<C extends RunContext>(
   notes.take(video.value.notes);
   const waiting = framesWaiting(video.value, options);
   const onFailover = (taken: TakenOver): void => void notes.take([failoverNote(taken)]);
-  await using context = closing(await openContext(options, (backend) => parts.openContext(backend, onFailover)));
-  const stop = (): void => context.value.abort(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    signal.throwIfAborted();
-    const tracking = await parts.loadTracking();
-    const background =
-      options.background === 'still' ? await backgroundOf(open, tracking, context.value, options, signal) : undefined;
-    const scale = scaleOf(video.value, options);
-    const outputs = await openTrackOutputs(options, scale, video.value, folders, writer.write);
-    await using tracker = closing(tracking.cellTracker(context.value, trackerOptions(options, background)));
-    const source = framesOf(video.value, options.onError, () => writer.isRead() || writesFiles(options));
-    const { frameCount, format, name } = video.value;
-    const running = trackGraph(tracker.value, {
-      frames: source.frames,
-      frameCount,
-      waiting,
-      isOnGpu: context.value.backend.name.startsWith('webgpu'),
-      write: outputs.add,
-      signal,
-      observer: outputs.recorder,
-      progressEvery: log.progressEvery,
-    });
-    await watchRun(running, log, 'frames').catch((error: unknown) => {
-      const { frames } = outputs.figures();
-      if (!signal.aborted || frames === 0) throw explained(causeOf(error), source.count() > 0, options, log);
-    });
-    const { frames, cells } = outputs.figures();
-    const fault = source.fault();
-    if (fault !== undefined && frames === 0) throw fault;
-    // Log the notes that were added while frames were being read.
-    notes.take(video.value.notes);
-    if (fault !== undefined) notes.take([endedEarly(fault, frames)]);
-    if (cells === 0 && !signal.aborted) notes.take([noCellsNote(options)]);
-    const run: TrackRun = {
-      video: options.video === '-' ? name : options.video,
-      format,
-      frameCount,
-      scale,
-      backend: context.value.backend.name,
-      partial: fault !== undefined || (signal.aborted && frames !== frameCount),
-      notes: notes.all,
-    };
-    return { outputs, run, running };
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+  await using opened = inScope(await openContext(options, (backend) => parts.openContext(backend, onFailover)), signal);
+  const context = opened.value;
+  signal.throwIfAborted();
+  const tracking = await parts.loadTracking();
+  const background =
+    options.background === 'still' ? await backgroundOf(open, tracking, context, options, signal) : undefined;
+  const scale = scaleOf(video.value, options);
+  const outputs = await openTrackOutputs(options, scale, video.value, folders, writer.write);
+  await using tracker = closing(tracking.cellTracker(context, trackerOptions(options, background)));
+  const source = framesOf(video.value, options.onError, () => writer.isRead() || writesFiles(options));
+  const { frameCount, format, name } = video.value;
+  const running = trackGraph(tracker.value, {
+    frames: source.frames,
+    frameCount,
+    waiting,
+    isOnGpu: context.backend.name.startsWith('webgpu'),
+    write: outputs.add,
+    signal,
+    observer: outputs.recorder,
+    progressEvery: log.progressEvery,
+  });
+  await watchRun(running, log, 'frames').catch((error: unknown) => {
+    const { frames } = outputs.figures();
+    if (!signal.aborted || frames === 0) throw explained(causeOf(error), source.count() > 0, options, log);
+  });
+  const { frames, cells } = outputs.figures();
+  const fault = source.fault();
+  if (fault !== undefined && frames === 0) throw fault;
+  // Log the notes that were added while frames were being read.
+  notes.take(video.value.notes);
+  if (fault !== undefined) notes.take([endedEarly(fault, frames)]);
+  if (cells === 0 && !signal.aborted) notes.take([noCellsNote(options)]);
+  const run: TrackRun = {
+    video: options.video === '-' ? name : options.video,
+    format,
+    frameCount,
+    scale,
+    backend: context.backend.name,
+    partial: fault !== undefined || (signal.aborted && frames !== frameCount),
+    notes: notes.all,
+  };
+  return { outputs, run, running };
 }
 
 function failoverNote({ from, to, reason }: TakenOver): Note {

@@ -4,7 +4,7 @@ import { requirePlot } from '../formats/plot-packages.ts';
 import { type StagedFolder, stageFolder } from '../formats/staged-folder.ts';
 import { Interrupted } from './interrupt.ts';
 import { requireApart } from './output-places.ts';
-import { finishing, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
+import { filesAmong, finishing, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
 import type { TrackOptions } from './track-arguments.ts';
 import type { TrackFolders } from './track-outputs.ts';
 import { trackSummaryLines } from './track-summary.ts';
@@ -63,7 +63,7 @@ interface Staged {
 
 async function stageAll(options: TrackOptions): Promise<Staged> {
   const { video, out, plot, report, trace, overlay, ctc } = options;
-  const names = [out, plot, report, trace].filter((path): path is string => path !== undefined && path !== '-');
+  const names = filesAmong([out, plot, report, trace]);
   if (video !== '-') await protectInputs([video], names);
   await requireApart({ overlay, ctc }, { out, plot, report, trace });
   const files = await stageOutputs(names);

@@ -1,5 +1,5 @@
-import { type AdapterChoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
-import { ADAPTER_SPEC, parseSize, TUNING_SPEC } from './bench-arguments.ts';
+import { ADAPTER_SPEC, type AdapterChoice, parseVoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { parseSize, TUNING_SPEC } from './bench-arguments.ts';
 import { type OptionSpec, parsed, readOptions, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { checkEnding, parseCount, parsePositive } from './values.ts';
@@ -53,7 +53,6 @@ export function parseTuneArguments(args: readonly string[]): TuneOptions {
     seconds: parsed(values, 'seconds', parsePositive) ?? DEFAULT_SECONDS,
     out,
     ...parseMemory(values),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
+    ...parseVoice(values),
   };
 }

@@ -3,15 +3,14 @@ import { defaultTuning } from '../backends/webgpu/tuning/tuning.ts';
 import { tuningFor } from '../backends/webgpu/tuning/tuning-tables.ts';
 import { differingMembers, type TuningAxis, tuningAxes } from '../bench/tune/axes.ts';
 import { type SearchResult, searchTuning } from '../bench/tune/search.ts';
-import { stageOutputs } from '../formats/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { progress } from '../graph/index.ts';
 import { open } from '../on-node.ts';
 import type { Context } from '../primitives/context/context.ts';
 import { counted } from './grouped.ts';
 import { Interrupted } from './interrupt.ts';
 import { requireRoomForElements } from './memory.ts';
-import { openContext, type Surroundings } from './run-support.ts';
+import { filesAmong, openContext, type Surroundings, stageRun } from './run-support.ts';
+import { showProgress } from './shown-progress.ts';
 import { writeToStdout } from './standard-output.ts';
 import type { TuneOptions } from './tune-arguments.ts';
 import { readTuning } from './tuning-file.ts';
@@ -27,31 +26,26 @@ export async function runTune(options: TuneOptions, surroundings: Surroundings):
   const { log, signal, stdout } = surroundings;
   const axes = axesOf(options.only);
   requireRoomForElements(options.size ?? SOFTWARE_SIZE, options.memoryBytes);
-  const files = options.out === '-' ? [] : [options.out];
-  const outputs = await stageOutputs(files);
-  surroundings.beforeExit(() => outputs.discardNow());
-  try {
-    const { result, candidates } = await search(axes, options, surroundings, started);
-    const text = `${JSON.stringify(entryOf(result), null, 2)}\n`;
-    if (options.out === '-') await writeToStdout(stdout, [text], new AbortController().signal);
-    else {
-      await outputs.write(options.out, [text]);
-      await outputs.commit();
-    }
-    const seconds = (performance.now() - started) / 1000;
-    log.summary({
-      lines: [
-        `${counted(candidates, 'candidate')}, ${seconds.toFixed(1)} s on ${result.info.description || result.info.vendor}.`,
-        ...(result.complete ? [] : ['Not all candidates were tried: give more --seconds.']),
-        ...(files.length === 0 ? [] : [`Wrote ${files.join(', ')}.`]),
-      ],
-      fields: { ...entryOf(result), candidates, seconds, complete: result.complete, outputs: files },
-    });
-    if (signal.aborted && signal.reason instanceof Interrupted)
-      throw signal.reason.with('the best tuning so far was written');
-  } finally {
-    await outputs.discard();
+  const files = filesAmong([options.out]);
+  await using outputs = await stageRun([], files, surroundings);
+  const { result, candidates } = await search(axes, options, surroundings, started);
+  const text = `${JSON.stringify(entryOf(result), null, 2)}\n`;
+  if (options.out === '-') await writeToStdout(stdout, [text], new AbortController().signal);
+  else {
+    await outputs.write(options.out, [text]);
+    await outputs.commit();
   }
+  const seconds = (performance.now() - started) / 1000;
+  log.summary({
+    lines: [
+      `${counted(candidates, 'candidate')}, ${seconds.toFixed(1)} s on ${result.info.description || result.info.vendor}.`,
+      ...(result.complete ? [] : ['Not all candidates were tried: give more --seconds.']),
+      ...(files.length === 0 ? [] : [`Wrote ${files.join(', ')}.`]),
+    ],
+    fields: { ...entryOf(result), candidates, seconds, complete: result.complete, outputs: files },
+  });
+  if (signal.aborted && signal.reason instanceof Interrupted)
+    throw signal.reason.with('the best tuning so far was written');
 }
 
 function axesOf(only: readonly string[] | undefined): readonly TuningAxis[] {
@@ -83,11 +77,10 @@ async function search(
   const openWith = (tuning: object): Promise<Context> =>
     openContext({ backend: 'webgpu', adapter, workers: undefined }, (where) => open({ ...where, tuning }));
   const start = options.tuning === undefined ? {} : await readTuning(options.tuning);
-  const meter = progress({ every: log.progressEvery });
-  const shown = meter.progress$.subscribe((report) => log.progress(report, 'rounds'));
+  const shown = showProgress(log, 'rounds');
   let candidates = 0;
   try {
-    meter.expect(axes.reduce((sum, { values }) => sum + values.length, 0));
+    shown.expect(axes.reduce((sum, { values }) => sum + values.length, 0));
     const result = await searchTuning({
       open: openWith,
       start,
@@ -96,7 +89,7 @@ async function search(
       rounds: options.rounds,
       deadline: started + options.seconds * 1000,
       signal,
-      advance: () => meter.advance(1),
+      advance: () => shown.advance(1),
       tried(member, value, outcome) {
         candidates++;
         const told = typeof outcome === 'number' ? `${outcome.toFixed(3)} of the time` : outcome;
@@ -105,9 +98,7 @@ async function search(
     });
     return { result, candidates };
   } finally {
-    meter.end();
-    shown.unsubscribe();
-    log.clearProgress();
+    shown.end();
   }
 }
 

@@ -1,12 +1,11 @@
 import { UsageError } from '../formats/usage-error.ts';
-import { BACKEND_SPECS, type BackendOptions, parseBackend, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { COMPUTE_SPECS, type ComputeOptions, parseBackend, parseCompute } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand } from './command-line.ts';
-import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { QUEUE_SPECS, type QueuePlace, requireFolder, requireQueue } from './queue-options.ts';
 import { parseCount } from './values.ts';
 
 /** The parsed command line of `quadrille worker`. The modules that it names have not been loaded. */
-export interface WorkerOptions extends QueuePlace, BackendOptions, MemoryOptions, VoiceOptions {
+export interface WorkerOptions extends QueuePlace, ComputeOptions {
   readonly folder: string;
   /** The card to open, by the number that `quadrille devices` gives it. */
   readonly gpu: number | undefined;
@@ -26,9 +25,7 @@ export const WORKER_SPECS: readonly OptionSpec[] = [
   },
   { name: 'lanes', value: 'N', help: 'number of jobs at the same time (default 1)' },
   { name: 'gpu', value: 'N', help: 'the GPU with this number in quadrille devices' },
-  ...BACKEND_SPECS,
-  MEMORY_SPEC,
-  ...VOICE_SPECS,
+  ...COMPUTE_SPECS,
 ];
 
 /**
@@ -45,10 +42,7 @@ export function parseWorkerArguments(args: readonly string[]): WorkerOptions {
     modules: parseModules(repeated.get('module') ?? []),
     lanes: parsed(values, 'lanes', parseCount) ?? 1,
     gpu: parseGpu(values),
-    ...parseBackend(values),
-    ...parseMemory(values),
-    jsonLog: values.has('json-log'),
-    quiet: values.has('quiet'),
+    ...parseCompute(values),
   };
 }
 

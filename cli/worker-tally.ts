@@ -1,7 +1,7 @@
-import { progress } from '../graph/index.ts';
 import type { WorkerNews } from '../queues/index.ts';
 import { counted, grouped } from './grouped.ts';
 import type { Log } from './log.ts';
+import { type ShownProgress, showProgress } from './shown-progress.ts';
 
 /** Numbers of jobs that were done, that failed and that were taken back. */
 interface JobCounts {
@@ -39,7 +39,7 @@ export function workerTally(log: Log): WorkerTally {
   const sums: JobCounts = { done: 0, failed: 0, lost: 0 };
   const stretches = new Map<string, Stretch>();
   const runs = new Set<string>();
-  let shown: { advance(): void; end(): void } | undefined;
+  let shown: ShownProgress | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   const begin = (run: string): Stretch => {
@@ -48,7 +48,7 @@ export function workerTally(log: Log): WorkerTally {
     stretches.set(run, stretch);
     runs.add(run);
     log.news({ line: `Run ${run}: its first job has begun here.`, fields: { kind: 'run began', run } });
-    shown ??= showRate(log);
+    shown ??= showProgress(log, 'jobs');
     timer ??= setInterval(endQuiet, QUIET / 5).unref();
     return stretch;
   };
@@ -112,18 +112,4 @@ export function jobsDone({ done, failed, lost }: JobCounts): string {
     ...(failed === 0 ? [] : [`${grouped(failed)} failed`]),
     ...(lost === 0 ? [] : [`${grouped(lost)} taken back`]),
   ].join(', ');
-}
-
-/** Shows how many jobs are done in a second. */
-function showRate(log: Log): { advance(): void; end(): void } {
-  const meter = progress({ every: log.progressEvery });
-  const shown = meter.progress$.subscribe((report) => log.progress(report, 'jobs'));
-  return {
-    advance: () => meter.advance(),
-    end() {
-      meter.end();
-      shown.unsubscribe();
-      log.clearProgress();
-    },
-  };
 }

@@ -2,11 +2,11 @@ import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { SurfaceJob, ZonalHistogram, ZonalJob } from '../algorithms/zonal/index.ts';
-import { type Progress, progress } from '../graph/index.ts';
-import type { ZonalOptions } from './arguments.ts';
-import type { Log, ProgressFigures } from './log.ts';
+import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';
+import { showProgress } from './shown-progress.ts';
+import type { ZonalOptions } from './zonal-arguments.ts';
 import type { NamedRaster } from './zonal-rasters.ts';
 
 /** What is counted. */
@@ -78,18 +78,13 @@ async function watched<C extends RunContext>(
 ): Promise<void> {
   const stop = (): void => context.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
-  const shown = showProgress(log);
-  let cells = 0;
-  const onProgress = (doneCells: number, totalCells: number): void => {
-    if (cells === 0) shown.expect(totalCells);
-    shown.advance(doneCells - cells);
-    cells = doneCells;
-  };
+  const shown = showProgress(log, 'cells', { waits: true });
   try {
     signal.throwIfAborted();
     const { binning, fill } = options;
     const memoryBytes = sharesOf(options.memoryBytes).counters;
-    await count({ zones, binning, fill, statistics: wantsStatistics(options), memoryBytes, signal, onProgress });
+    const statistics = wantsStatistics(options);
+    await count({ zones, binning, fill, statistics, memoryBytes, signal, onProgress: shown.report });
   } finally {
     shown.end();
     signal.removeEventListener('abort', stop);
@@ -99,21 +94,4 @@ async function watched<C extends RunContext>(
 /** Whether any output contains statistics. Statistics are computed only if this is true. */
 export function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
   return stats !== undefined || plot !== undefined || format === 'json';
-}
-
-/** Shows the progress of a run in cells, once their number is known. */
-export function showProgress(log: Log, figures?: () => ProgressFigures): Pick<Progress, 'expect' | 'advance' | 'end'> {
-  const meter = progress({ every: log.progressEvery });
-  const shown = meter.progress$.subscribe((report) => {
-    if (report.total !== undefined) log.progress(report, 'cells', figures?.());
-  });
-  return {
-    expect: meter.expect,
-    advance: meter.advance,
-    end() {
-      meter.end();
-      shown.unsubscribe();
-      log.clearProgress();
-    },
-  };
 }

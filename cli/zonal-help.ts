@@ -1,7 +1,7 @@
 import { STATISTIC_NAMES, STATISTICS_LISTED } from '../algorithms/zonal/statistic-columns.ts';
-import { ZONAL_SPECS } from './arguments.ts';
 import { describe } from './command-line.ts';
 import { PASSWORD_HELP } from './queue-options.ts';
+import { ZONAL_SPECS } from './zonal-arguments.ts';
 
 /** The help text of `quadrille zonal --help`. */
 export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE… (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]

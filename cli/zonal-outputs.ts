@@ -7,7 +7,7 @@ import type { TextChunks } from '../formats/text-chunks.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { type RasterFacts, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
 import { largestOf, smallestOf } from '../primitives/host/extremes.ts';
-import type { ZonalOptions } from './arguments.ts';
+import type { ZonalOptions } from './zonal-arguments.ts';
 
 /** The histogram of a raster, or of the surface of several. */
 export interface Counted {

@@ -3,12 +3,13 @@ import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { graph, type WorkQueue } from '../graph/index.ts';
 import { QuadrilleError } from '../primitives/checks/errors.ts';
-import type { ZonalOptions, ZonalQueueOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
 import type { News } from './log.ts';
 import type { QueuePlace } from './queue-options.ts';
 import { causeOf, type Surroundings } from './run-support.ts';
-import { type Counting, cellsOf, type Receive, showProgress, wantsStatistics } from './zonal-count.ts';
+import { showProgress } from './shown-progress.ts';
+import type { ZonalOptions, ZonalQueueOptions } from './zonal-arguments.ts';
+import { type Counting, cellsOf, type Receive, wantsStatistics } from './zonal-count.ts';
 import {
   type CountedPartition,
   type PartitionParts,
@@ -160,7 +161,7 @@ async function count(
   const counts = (surface: number): TotalsOptions => countedOf(counting, surface);
   const sums = new SurfaceSums(surfaces.length, counts, record, onMissed, parts.checkpoints);
   if (resumedCells !== undefined) await sums.resume();
-  const shown = showProgress(log, () => run.figures());
+  const shown = showProgress(log, 'cells', { waits: true, figures: () => run.figures() });
   shown.expect(surfaces.reduce((sum, rasters) => sum + cellsOf(rasters), 0));
   const left: string[] = [];
   try {

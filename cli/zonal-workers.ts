@@ -1,6 +1,7 @@
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkerCount } from '../graph/index.ts';
 import { countFailed } from '../graph/remote/job-wire.ts';
-import { GraphError, QuadrilleError } from '../primitives/checks/errors.ts';
+import { GraphError } from '../primitives/checks/errors.ts';
+import { codeOf } from '../queues/queue-errors.ts';
 import type { ProgressFigures } from './log.ts';
 
 /** Milliseconds between two looks at the workers of a queue. */
@@ -52,10 +53,6 @@ export function isOutage(error: unknown): boolean {
 /** Whether an error is that of a run on a queue, so that no further job can be done. */
 export function endsRun(error: unknown): boolean {
   return OF_RUNS.includes(codeOf(error));
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof QuadrilleError ? error.code : '';
 }
 
 interface Done {

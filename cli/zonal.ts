@@ -2,16 +2,16 @@ import { gridStep } from '../algorithms/geometry/grid.ts';
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import { stageOutputs } from '../formats/atomic-write.ts';
 import { sameCrs } from '../formats/crs.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
-import type { BackendOptions, ZonalOptions } from './arguments.ts';
+import type { BackendOptions } from './arguments.ts';
 import { noteTaker } from './note-taker.ts';
 import { reconcileCrs } from './reconcile-crs.ts';
-import { openContext, protectInputs, type RunContext, type Surroundings } from './run-support.ts';
+import { filesAmong, openContext, type RunContext, type Surroundings, stageRun } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
+import type { ZonalOptions } from './zonal-arguments.ts';
 import { type CountedRaster, type Counting, type CountParts, countHere, type Receive } from './zonal-count.ts';
 import { unionOfGrids, writeByRaster, writeHistogram } from './zonal-outputs.ts';
 import type { QueueParts, QueueRun } from './zonal-queue.ts';
@@ -53,25 +53,19 @@ export async function runZonal<C extends RunContext>(
 ): Promise<void> {
   const started = performance.now();
   if (options.plot !== undefined) requirePlot();
-  const files = outputFiles(options);
+  const files = filesAmong([options.out, options.stats, options.plot]);
   const { paths, again } = await rasterFiles(options.rasters);
-  await protectInputs([options.zones, ...paths], files);
-  const outputs = await stageOutputs(files);
-  surroundings.beforeExit(() => outputs.discardNow());
+  await using outputs = await stageRun([options.zones, ...paths], files, surroundings);
   const write: ZonalWrite = async (path, chunks) => {
     if (path === '-') await writeToStdout(surroundings.stdout, chunks, surroundings.signal);
     else await outputs.write(path, chunks, surroundings.signal);
   };
-  try {
-    await using onQueue = await openQueue(options, paths, parts, surroundings);
-    const figures = await compute(options, paths, again, parts, onQueue, surroundings, write);
-    surroundings.signal.throwIfAborted();
-    await outputs.commit();
-    const seconds = (performance.now() - started) / 1000;
-    surroundings.log.summary(zonalSummary({ ...figures, seconds, outputs: files }));
-  } finally {
-    await outputs.discard();
-  }
+  await using onQueue = await openQueue(options, paths, parts, surroundings);
+  const figures = await compute(options, paths, again, parts, onQueue, surroundings, write);
+  surroundings.signal.throwIfAborted();
+  await outputs.commit();
+  const seconds = (performance.now() - started) / 1000;
+  surroundings.log.summary(zonalSummary({ ...figures, seconds, outputs: files }));
 }
 
 /** Opens a run on the queue that the options name. Undefined if they name none. */
@@ -84,10 +78,6 @@ async function openQueue<C extends RunContext>(
   if (options.queue === undefined) return undefined;
   const { openQueueRun } = await import('./zonal-queue.ts');
   return openQueueRun(options, options.queue, paths, parts, surroundings);
-}
-
-function outputFiles({ out, stats, plot }: ZonalOptions): string[] {
-  return [out, stats, plot].filter((path) => path !== undefined).filter((path) => path !== '-');
 }
 
 type Figures = Pick<ZonalSummary, 'backend' | 'zones' | 'rasters' | 'cells' | 'gridSteps' | 'workers'>;

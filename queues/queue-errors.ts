@@ -29,7 +29,8 @@ export function isWithoutRoom(error: unknown): boolean {
   return codeOf(error) === NO_ROOM;
 }
 
-function codeOf(error: unknown): string {
+/** The code of an error; empty if it has none. */
+export function codeOf(error: unknown): string {
   return (error as { readonly code?: string } | undefined | null)?.code ?? '';
 }
 

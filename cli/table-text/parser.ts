@@ -38,6 +38,8 @@ export interface Parser {
   wants(text: string, what: string): Token;
   /** Parses a condition or an expression, and consumes as many tokens as possible. */
   meaning(): Meaning;
+  /** The condition that was parsed. Throws if it was a value. */
+  conditionOf(read: Meaning): Condition;
   value(): Expression;
   /** Parses a number literal. */
   number(): number;
@@ -257,6 +259,7 @@ export function parserOf(given: OptionText, columns: readonly string[]): Parser 
     takes,
     wants,
     meaning,
+    conditionOf,
     value: () => asValue(sum()),
     number() {
       const token = peek();

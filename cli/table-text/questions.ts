@@ -1,7 +1,7 @@
-import { type Aggregate, type Aggregates, type Condition, truth } from '../../algorithms/tables/index.ts';
+import type { Aggregate, Aggregates, Condition } from '../../algorithms/tables/index.ts';
 import { suggest } from '../suggest.ts';
 import { type Parser, parserOf } from './parser.ts';
-import { type OptionText, textError } from './text-error.ts';
+import type { OptionText } from './text-error.ts';
 import type { Token } from './tokens.ts';
 
 /**
@@ -15,12 +15,9 @@ import type { Token } from './tokens.ts';
  */
 export function parseCondition(given: OptionText, columns: readonly string[]): Condition {
   const parser = parserOf(given, columns);
-  const { condition, value, at } = parser.meaning();
+  const meaning = parser.meaning();
   expectEnd(parser, 'An operator is expected here, or the end.', OPERATORS);
-  if (condition !== undefined) return condition;
-  if (value.kind === 'column') return truth(value);
-  if (value.kind === 'literal' && typeof value.value === 'boolean') return { kind: value.value ? 'always' : 'never' };
-  throw textError(given, at, 'This is a value, not a condition.', { remedy: 'Compare it with something.' });
+  return parser.conditionOf(meaning);
 }
 
 /**

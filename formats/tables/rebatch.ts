@@ -31,24 +31,43 @@ export async function* rebatched(
     first += rows;
     return batch;
   };
-  let [pending, pendingRows]: [Chunk[], number] = [[], 0];
+  const regrouping = regroup(rowsPerBatch ?? 0);
   for await (const chunk of chunks) {
     if (chunk.rows === 0) continue;
-    if (rowsPerBatch === undefined) {
-      yield next(chunk);
-      continue;
-    }
-    for (let at = 0; at < chunk.rows; ) {
-      const rows = Math.min(chunk.rows - at, rowsPerBatch - pendingRows);
-      pending.push(sliceOf(chunk, at, rows));
-      at += rows;
-      pendingRows += rows;
-      if (pendingRows < rowsPerBatch) continue;
-      yield next(joined(pending, pendingRows));
-      [pending, pendingRows] = [[], 0];
-    }
+    if (rowsPerBatch === undefined) yield next(chunk);
+    else for (const full of regrouping.add(chunk)) yield next(full);
   }
-  if (pendingRows > 0) yield next(joined(pending, pendingRows));
+  for (const last of regrouping.rest()) yield next(last);
+}
+
+interface Regrouping {
+  /** Yields the chunks that are full with the rows of another one. */
+  add(chunk: Chunk): Generator<Chunk>;
+  /** Yields the rows that fill no chunk. */
+  rest(): Generator<Chunk>;
+}
+
+/** Regroups chunks of rows into chunks of `size` rows, of which the last may be smaller. */
+export function regroup(size: number): Regrouping {
+  let [pending, pendingRows]: [Chunk[], number] = [[], 0];
+  function* rest(): Generator<Chunk> {
+    if (pendingRows === 0) return;
+    const whole = joined(pending, pendingRows);
+    [pending, pendingRows] = [[], 0];
+    yield whole;
+  }
+  return {
+    *add(chunk: Chunk): Generator<Chunk> {
+      for (let at = 0; at < chunk.rows; ) {
+        const rows = Math.min(chunk.rows - at, size - pendingRows);
+        pending.push(sliceOf(chunk, at, rows));
+        at += rows;
+        pendingRows += rows;
+        if (pendingRows === size) yield* rest();
+      }
+    },
+    rest,
+  };
 }
 
 /** The rows `from … from + rows − 1` of a chunk. If possible, the result shares the memory of the chunk. */

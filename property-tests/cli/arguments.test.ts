@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { binCount } from '../../algorithms/zonal/binning.ts';
-import { parseZonalArguments, ZONAL_SPECS } from '../../cli/arguments.ts';
 import { suggest } from '../../cli/suggest.ts';
+import { parseZonalArguments, ZONAL_SPECS } from '../../cli/zonal-arguments.ts';
 import { UsageError } from '../../formats/usage-error.ts';
 import { fc, test } from '../law-test.ts';
 

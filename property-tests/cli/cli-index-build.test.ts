@@ -8,7 +8,7 @@ import { decompose, placeInDomain, WORLD } from '../../algorithms/quadrants/inde
 import { parseBuildArguments } from '../../cli/index-arguments.ts';
 import { runIndexBuild } from '../../cli/index-build.ts';
 import { domainAround } from '../../cli/index-layers.ts';
-import { buildParts } from '../../cli/index-parts.ts';
+import { buildParts } from '../../cli/parts.ts';
 import { encodeMaq, type MaqFile } from '../../formats/maq-file.ts';
 import { readPolygonLayer } from '../../formats/polygon-layers/open-polygon-layer.ts';
 import { costlyCaseCount } from '../cases.ts';

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { exitCodeOf } from '../../cli/failure.ts';
 import { parseBuildArguments } from '../../cli/index-arguments.ts';
 import { runIndexBuild } from '../../cli/index-build.ts';
-import { buildParts, queryParts } from '../../cli/index-parts.ts';
 import { runIndexQuery } from '../../cli/index-query.ts';
 import { parseQueryArguments } from '../../cli/index-query-arguments.ts';
 import { Interrupted } from '../../cli/interrupt.ts';
 import type { Log } from '../../cli/log.ts';
+import { buildParts, queryParts } from '../../cli/parts.ts';
 import { answer, type IndexWorkshop, openIndexWorkshop, quietLog } from './cli-index-support.ts';
 
 let shop: IndexWorkshop;
