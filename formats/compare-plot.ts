@@ -2,7 +2,7 @@ import { type Comparison, comparisonFields, RATIO_BINS } from '../algorithms/cro
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aRecord, aText, type Kind } from '../primitives/checks/kinds.ts';
 import { BAR, histogramChart } from './histogram-chart.ts';
-import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts';
+import { chartPage, countText } from './zonal-plot/page.ts';
 
 /** Input of a plot. */
 export interface ComparePlot {
@@ -12,11 +12,8 @@ export interface ComparePlot {
 
 const aPlot: Kind = aRecord<ComparePlot>({ comparison: aRecord<Comparison>(comparisonFields), title: aText });
 
-const WIDTH = 760;
-const MARGIN = 36;
 const CHART_TOP = 96;
 const CHART_HEIGHT = 300;
-const LONGEST_TITLE = 56;
 const PALE_BAR = '#a9bfd6';
 
 /**
@@ -34,17 +31,7 @@ const PALE_BAR = '#a9bfd6';
 export async function comparePlot(plot: ComparePlot): Promise<string> {
   requireArguments('comparePlot', { plot }, { plot: aPlot });
   const { comparison, title } = plot;
-  const height = CHART_TOP + CHART_HEIGHT + MARGIN;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
-      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
-    `<title>${escapeXml(title)}</title>`,
-    '<rect width="100%" height="100%" fill="#fff"/>',
-    text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
-    text(subtitle(comparison), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
-    `<g transform="translate(${MARGIN}, ${CHART_TOP})">${await drawRatios(comparison)}</g>`,
-    '</svg>\n',
-  ].join('\n');
+  return chartPage(title, subtitle(comparison), await drawRatios(comparison), CHART_TOP, CHART_HEIGHT);
 }
 
 function subtitle({ similarity, pairs, matching }: Comparison): string {
@@ -55,7 +42,6 @@ function subtitle({ similarity, pairs, matching }: Comparison): string {
 
 function drawRatios({ similarity, histogram, matching }: Comparison): Promise<string> {
   return histogramChart({
-    width: WIDTH - 2 * MARGIN,
     height: CHART_HEIGHT,
     bars: Array.from(histogram, (count, bin) => ({
       lower: bin / RATIO_BINS,

@@ -1,5 +1,5 @@
 import { BAR, histogramChart } from './histogram-chart.ts';
-import { countText, escapeXml, MUTED, shorten, text } from './zonal-plot/page.ts';
+import { chartPage, countText } from './zonal-plot/page.ts';
 
 /** Data of a plot of distances. */
 export interface DistancePlot {
@@ -15,11 +15,8 @@ export interface DistancePlot {
   readonly histogram: { readonly start: number; readonly width: number; readonly counts: readonly number[] };
 }
 
-const WIDTH = 760;
-const MARGIN = 36;
 const CHART_TOP = 96;
 const CHART_HEIGHT = 300;
-const LONGEST_TITLE = 56;
 
 /**
  * Draws the distribution of the distances of neighbours as a standalone SVG: a histogram in which the mean is marked.
@@ -28,17 +25,7 @@ const LONGEST_TITLE = 56;
  * installed.
  */
 export async function distancePlot(plot: DistancePlot): Promise<string> {
-  const height = CHART_TOP + CHART_HEIGHT + MARGIN;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
-      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
-    `<title>${escapeXml(plot.title)}</title>`,
-    '<rect width="100%" height="100%" fill="#fff"/>',
-    text(shorten(plot.title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
-    text(subtitle(plot), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
-    `<g transform="translate(${MARGIN}, ${CHART_TOP})">${await drawDistances(plot)}</g>`,
-    '</svg>\n',
-  ].join('\n');
+  return chartPage(plot.title, subtitle(plot), await drawDistances(plot), CHART_TOP, CHART_HEIGHT);
 }
 
 function subtitle({ queries, count, infinite }: DistancePlot): string {
@@ -59,13 +46,12 @@ function drawDistances({ metric, mean, histogram: { start, width, counts } }: Di
     color: BAR,
   }));
   return histogramChart({
-    width: WIDTH - 2 * MARGIN,
     height: CHART_HEIGHT,
     bars,
     start,
     end: bars.at(-1)?.upper ?? start + 1,
     label: `distance (${metric})`,
     ticks: { x: 10, y: 6 },
-    named: mean === null ? { x: Number.NaN, name: '' } : { x: mean, name: `mean ${Number(mean.toPrecision(3))}` },
+    named: mean === null ? undefined : { x: mean, name: `mean ${Number(mean.toPrecision(3))}` },
   });
 }

@@ -1,5 +1,5 @@
-import { loadPlot } from './plot-packages.ts';
-import { countText, HAIRLINE, HALO, INK, MUTED } from './zonal-plot/page.ts';
+import { chartElement, loadPlot } from './plot-packages.ts';
+import { countText, HAIRLINE, HALO, INK, MARGIN, MUTED, NARROW } from './zonal-plot/page.ts';
 
 /** Default colour of bars. In print and for colour-blind readers, the colour is distinguishable from a dark line. */
 export const BAR = '#4878a8';
@@ -13,7 +13,6 @@ export interface HistogramBar {
 
 /** Data and appearance of a histogram. */
 export interface HistogramChart {
-  readonly width: number;
   readonly height: number;
   readonly bars: readonly HistogramBar[];
   /** Start of the horizontal axis. Default 0. */
@@ -25,27 +24,27 @@ export interface HistogramChart {
   /** Approximate number of ticks on each axis. The vertical axis has fewer ticks if all counts are small. */
   readonly ticks: { readonly x: number; readonly y: number };
   /** A value, such as the mean, that is marked by a vertical line with a name. There is no line if `x` is NaN. */
-  readonly named: { readonly x: number; readonly name: string };
+  readonly named?: { readonly x: number; readonly name: string } | undefined;
   /** Values that are marked by faint vertical lines. */
   readonly limits?: readonly number[];
 }
 
 /**
- * Draws a histogram as an SVG `<g>` element.
+ * Draws a histogram as an SVG `<g>` element, as wide as a drawing with one chart is without its margins.
  *
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
  * installed.
  */
 export async function histogramChart(given: HistogramChart): Promise<string> {
-  const { width, height, bars, start = 0, end, label, ticks, named, limits = [] } = given;
+  const { height, bars, start = 0, end, label, ticks, named, limits = [] } = given;
   const { Plot, document } = await loadPlot();
   const { axisX, axisY, gridY, plot, rect, ruleX, ruleY, text } = Plot;
   const max = bars.reduce((max, { count }) => Math.max(max, count), 1);
   const countTicks = Math.min(ticks.y, max);
-  const names = Number.isNaN(named.x) ? [] : [named];
+  const names = named === undefined || Number.isNaN(named.x) ? [] : [named];
   const chart = plot({
     document,
-    width,
+    width: NARROW - 2 * MARGIN,
     height,
     marginTop: 20,
     marginLeft: 52,
@@ -73,6 +72,5 @@ export async function histogramChart(given: HistogramChart): Promise<string> {
       ruleY([0], { stroke: MUTED }),
     ],
   });
-  chart.querySelector('style')?.remove();
-  return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
+  return chartElement(chart, 11);
 }

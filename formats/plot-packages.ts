@@ -27,6 +27,15 @@ export async function loadPlot(): Promise<Plotting> {
 }
 
 /**
+ * The contents of a chart as an SVG `<g>` element with the given size of letters. The outer `<svg>` element and the style
+ * sheet are meant for web pages, and would shift the chart within a larger drawing.
+ */
+export function chartElement(chart: Element, fontSize: number): string {
+  chart.querySelector('style')?.remove();
+  return `<g font-size="${fontSize}" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
+}
+
+/**
  * Throws if the packages for drawing charts are not installed, without loading them. Commands call this function before
  * they start to work.
  *

@@ -7,7 +7,7 @@ import { type Outlines, outlinesOf } from './quadrant-plot/outlines.ts';
 import { BOUNDARY, colorOfLevel, OUTLINE } from './quadrant-plot/palette.ts';
 import { hexColor } from './rgb.ts';
 import type { MapExtent } from './zonal-plot/extent.ts';
-import { countText, escapeXml, MARGIN, MUTED, px, shorten, text, WIDTH } from './zonal-plot/page.ts';
+import { countText, escapeXml, MARGIN, MUTED, px, shorten, svgPage, text, WIDTH } from './zonal-plot/page.ts';
 
 export interface QuadrantPlotOptions {
   /** The extent to draw, in the coordinates of the domain. Default: the extent of all quadrants with polygons. */
@@ -62,13 +62,8 @@ export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): 
   const outlines = outlinesOf(tree, frame, LINE_STEP, MAX_POINTS);
   const height = MAP_TOP + frame.height + MARGIN;
   const remark = remarkOn(file, cells);
-  const content = [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
-      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
-    `<title>${escapeXml(titleOf(file))}</title>`,
-    '<rect width="100%" height="100%" fill="#fff"/>',
-    text(shorten(titleOf(file), LONGEST_TITLE), { x: MARGIN, y: 46, size: 22, weight: 600 }),
-    text(subtitleOf(file), { x: MARGIN, y: 70, size: 13, fill: MUTED }),
+  const page = { title: titleOf(file), subtitle: subtitleOf(file), height, width: WIDTH, longest: LONGEST_TITLE };
+  const content = svgPage(page, [
     ...(remark === undefined ? [] : [text(remark, { x: WIDTH - MARGIN, y: 70, size: 13, fill: MUTED, anchor: 'end' })]),
     drawLegend(cells, outlines !== undefined),
     // The nested `<svg>` clips squares that extend beyond the frame.
@@ -76,8 +71,7 @@ export function quadrantPlot(file: MaqFile, options: QuadrantPlotOptions = {}): 
     ...drawCells(cells, frame),
     ...(outlines === undefined ? [] : [drawOutlines(outlines)]),
     '</svg>',
-    '</svg>\n',
-  ].join('\n');
+  ]);
   return { content, remark };
 }
 

@@ -1,11 +1,11 @@
 import type { HostTable } from '../algorithms/tables/host-table.ts';
 import { BAR, histogramChart } from './histogram-chart.ts';
-import { loadPlot } from './plot-packages.ts';
+import { chartElement, loadPlot } from './plot-packages.ts';
 import { isSet } from './tables/bits.ts';
 import type { TableField } from './tables/table-file.ts';
 import { cellText } from './tables/write/cell-text.ts';
 import { UsageError } from './usage-error.ts';
-import { countText, escapeXml, HAIRLINE, INK, MUTED, printable, shorten, text } from './zonal-plot/page.ts';
+import { chartPage, countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, NARROW, printable, shorten, text } from './zonal-plot/page.ts';
 
 /** Collects the rows of a table for a chart. */
 export interface TablePicture {
@@ -15,8 +15,7 @@ export interface TablePicture {
 }
 
 const NUMBERS: readonly TableField['type'][] = ['u32', 'i32', 'f32', 'u64', 'i64', 'f64', 'decimal'];
-const [WIDTH, MARGIN, TOP] = [760, 36, 88];
-const LONGEST_TITLE = 56;
+const TOP = 88;
 
 /**
  * Starts a chart of the first numeric column that is not a key. With `keys`, the chart has one bar per row, labelled by
@@ -86,7 +85,7 @@ function barsOf(title: string, field: TableField, keys: readonly TableField[]): 
       const shown = bars.length < rows - missing ? `the first ${bars.length} of ${countText(rows)}` : countText(rows);
       const subtitle = `${field.name} by ${keys.map(({ name }) => name).join(', ')}: ${shown} ${rows === 1 ? 'group' : 'groups'}${left(missing)}`;
       const height = Math.max(1, bars.length) * BAR_HEIGHT + 50;
-      return page(title, subtitle, height, await barChart(bars, printable(field.name), height));
+      return chartPage(title, shorten(subtitle, 96), await barChart(bars, printable(field.name), height), TOP, height);
     },
   };
 }
@@ -103,7 +102,7 @@ async function barChart(bars: readonly Bar[], label: string, height: number): Pr
   const numbered = bars.map((bar, place) => ({ ...bar, place }));
   const chart = plot({
     document,
-    width: WIDTH - 2 * MARGIN,
+    width: NARROW - 2 * MARGIN,
     height,
     marginLeft: 180,
     marginRight: 24,
@@ -119,8 +118,7 @@ async function barChart(bars: readonly Bar[], label: string, height: number): Pr
       ruleX([0], { stroke: MUTED }),
     ],
   });
-  chart.querySelector('style')?.remove();
-  return `<g font-size="11" text-anchor="middle" fill="currentColor">${chart.innerHTML}</g>`;
+  return chartElement(chart, 11);
 }
 
 const MAX_BINS = 64;
@@ -177,16 +175,14 @@ function histogramOf(title: string, field: TableField): TablePicture {
       }));
       bars.sort((a, b) => a.lower - b.lower);
       const chart = await histogramChart({
-        width: WIDTH - 2 * MARGIN,
         height: CHART_HEIGHT,
         bars,
         start: bars[0]?.lower ?? 0,
         end: bars.at(-1)?.upper ?? 1,
         label: printable(field.name),
         ticks: { x: 8, y: 5 },
-        named: { x: Number.NaN, name: '' },
       });
-      return page(title, subtitle, CHART_HEIGHT, chart);
+      return chartPage(title, shorten(subtitle, 96), chart, TOP, CHART_HEIGHT);
     },
   };
 }
@@ -204,17 +200,3 @@ function powerFor(min: number, max: number): number {
 
 /** Minimum exponent of the bin width. If bins were narrower, their edges could not be represented. */
 const MIN_POWER = -1000;
-
-function page(title: string, subtitle: string, chartHeight: number, chart: string): string {
-  const height = TOP + chartHeight + MARGIN;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
-      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
-    `<title>${escapeXml(title)}</title>`,
-    '<rect width="100%" height="100%" fill="#fff"/>',
-    text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
-    text(shorten(subtitle, 96), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
-    `<g transform="translate(${MARGIN}, ${TOP})">${chart}</g>`,
-    '</svg>\n',
-  ].join('\n');
-}

@@ -6,7 +6,7 @@ import { chooseColors } from './zonal-plot/colors.ts';
 import { drawHistograms } from './zonal-plot/histograms.ts';
 import { drawLegend } from './zonal-plot/legend.ts';
 import { drawMap } from './zonal-plot/map.ts';
-import { countText, escapeXml, MARGIN, MUTED, shorten, text, WIDTH } from './zonal-plot/page.ts';
+import { countText, escapeXml, MARGIN, MUTED, placed, shorten, svgPage, text, WIDTH } from './zonal-plot/page.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
 /** Input of a plot. */
@@ -54,15 +54,10 @@ export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 
   const mapEnd = mapTop + map.height + (map.insets === 0 ? 0 : 20);
   const barsTop = mapEnd + 50;
   const height = Math.ceil(bars === undefined ? mapEnd + MARGIN : barsTop + bars.height + MARGIN);
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
-      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
-    `<title>${escapeXml(title)}</title>`,
-    '<rect width="100%" height="100%" fill="#fff"/>',
-    text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 46, size: 22, weight: 600 }),
-    text(subtitle(histogram), { x: MARGIN, y: 70, size: 13, fill: MUTED }),
-    `<g transform="translate(${WIDTH - MARGIN}, 28)">${drawLegend(mean, colors, map.showsNoData)}</g>`,
-    `<g transform="translate(${MARGIN}, ${mapTop})">${map.svg}</g>`,
+  const page = { title, subtitle: subtitle(histogram), height, width: WIDTH, longest: LONGEST_TITLE };
+  return svgPage(page, [
+    placed(drawLegend(mean, colors, map.showsNoData), WIDTH - MARGIN, 28),
+    placed(map.svg, MARGIN, mapTop),
     ...(map.insets === 0 ? [] : [text(INSETS_NOTE, { x: MARGIN, y: mapEnd, size: 11, fill: MUTED })]),
     ...(bars === undefined
       ? []
@@ -71,8 +66,7 @@ export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 
           text(bars.caption, { x: MARGIN, y: barsTop + 6, size: 12, fill: MUTED }),
           `<g transform="translate(${MARGIN}, ${barsTop})">${bars.svg}</g>`,
         ]),
-    '</svg>\n',
-  ].join('\n');
+  ]);
 }
 
 /** Puts plots from {@link zonalPlot} below each other in one SVG. */

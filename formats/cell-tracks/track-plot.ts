@@ -1,7 +1,7 @@
 import { encode } from 'fast-png';
 import { BAR, histogramChart } from '../histogram-chart.ts';
 import { hexColor } from '../rgb.ts';
-import { countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, niceStep, px, shorten, text } from '../zonal-plot/page.ts';
+import { countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, NARROW, niceStep, placed, px, shorten, svgPage, text } from '../zonal-plot/page.ts';
 import { inBins, SHOWN_BINS } from './speed-histogram.ts';
 import type { TrackFigures } from './tally.ts';
 import { trackColor } from './track-color.ts';
@@ -14,8 +14,6 @@ export interface TrackPlot {
   readonly title: string;
 }
 
-const WIDTH = 760;
-const LONGEST_TITLE = 56;
 const MAP_TOP = 88;
 /** Maximum height of the map in pixels. The map keeps the aspect ratio of the video. */
 const HIGHEST = 760;
@@ -30,27 +28,20 @@ const CHART_HEIGHT = 240;
  */
 export async function trackPlot({ figures, scale, title }: TrackPlot): Promise<string> {
   const units = unitsOf(scale);
-  const zoom = Math.min((WIDTH - 2 * MARGIN) / figures.width, HIGHEST / figures.height);
+  const zoom = Math.min((NARROW - 2 * MARGIN) / figures.width, HIGHEST / figures.height);
   const mapHeight = figures.height * zoom;
   const chartTop = MAP_TOP + mapHeight + 44;
   const hasSpeeds = figures.speeds.count > 0;
   const height = Math.ceil(hasSpeeds ? chartTop + CHART_HEIGHT + MARGIN : MAP_TOP + mapHeight + MARGIN);
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" ` +
-      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
-    `<title>${escapeXml(title)}</title>`,
-    '<rect width="100%" height="100%" fill="#fff"/>',
-    text(shorten(title, LONGEST_TITLE), { x: MARGIN, y: 42, size: 20, weight: 600 }),
-    text(subtitle(figures), { x: MARGIN, y: 66, size: 13, fill: MUTED }),
-    `<g transform="translate(${MARGIN}, ${MAP_TOP})">${drawMap(figures, scale, zoom)}</g>`,
+  return svgPage({ title, subtitle: subtitle(figures), height }, [
+    placed(drawMap(figures, scale, zoom), MARGIN, MAP_TOP),
     ...(hasSpeeds
       ? [
           text(`Speeds, ${units.speed}`, { x: MARGIN, y: chartTop - 12, size: 15, weight: 600 }),
           `<g transform="translate(${MARGIN}, ${chartTop})">${await drawSpeeds(figures, units)}</g>`,
         ]
       : []),
-    '</svg>\n',
-  ].join('\n');
+  ]);
 }
 
 function subtitle({ tracks, frames, pathsEvery }: TrackFigures): string {
@@ -125,7 +116,6 @@ function drawSpeeds({ speeds }: TrackFigures, { speedFactor }: TrackUnits): Prom
   }));
   const median = speeds.quantile(0.5) * speedFactor;
   return histogramChart({
-    width: WIDTH - 2 * MARGIN,
     height: CHART_HEIGHT,
     bars,
     end: Math.max(width, bars.length * width),

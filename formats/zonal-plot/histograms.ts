@@ -1,6 +1,6 @@
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
-import type { Plotting } from '../plot-packages.ts';
+import { chartElement, type Plotting } from '../plot-packages.ts';
 import { type BarSet, barsOf } from './bars.ts';
 import { type Colors, meanText } from './colors.ts';
 import type { Drawing } from './map.ts';
@@ -109,16 +109,7 @@ function drawBars(
       text(labels, { ...line(3), text: 'outside', fontSize: 9.5, fill: MUTED }),
     ],
   });
-  return { svg: `<g font-size="10" text-anchor="middle" fill="currentColor">${contentOf(chart)}</g>`, height };
-}
-
-/**
- * The SVG of a chart without the outer `<svg>` element and the style sheet. Both are meant for web pages, and would
- * shift the chart within a larger drawing.
- */
-function contentOf(chart: Element): string {
-  chart.querySelector('style')?.remove();
-  return chart.innerHTML;
+  return { svg: chartElement(chart, 10), height };
 }
 
 const LONGEST_NAME = 22;

@@ -5,7 +5,7 @@ import { largestOf } from '../../primitives/host/extremes.ts';
 import { type Colors, meanText } from './colors.ts';
 import { intersectionOf, type MapExtent, moved, ringExtents, unionOf } from './extent.ts';
 import { unrollLongitudes } from './longitudes.ts';
-import { countText, escapeXml, HAIRLINE, NO_DATA, px } from './page.ts';
+import { countText, escapeXml, HAIRLINE, NO_DATA, placed, px } from './page.ts';
 import { regionsOf } from './regions.ts';
 import { drawRing, type Frame, fitFrame } from './ring-path.ts';
 
@@ -177,8 +177,4 @@ function placeInRow(frames: readonly Frame[], drawn: readonly DrawnFrame[], top:
     left += frames[index]!.width + GAP;
     return part;
   });
-}
-
-function placed(svg: string, x: number, y: number): string {
-  return `<g transform="translate(${px(x)}, ${px(y)})">${svg}</g>`;
 }

@@ -1,5 +1,6 @@
-/** Width of the whole drawing in pixels. */
+/** Width of the whole drawing in pixels. `NARROW` is that of drawings with one chart. */
 export const WIDTH = 1120;
+export const NARROW = 760;
 export const MARGIN = 36;
 
 export const INK = '#1b1e24';
@@ -23,6 +24,43 @@ interface TextStyle {
 export function text(content: string, { x, y, size, weight = 400, fill = INK, anchor = 'start' }: TextStyle): string {
   const style = `font-size="${size}" font-weight="${weight}" fill="${fill}" text-anchor="${anchor}"`;
   return `<text x="${px(x)}" y="${px(y)}" ${style}>${escapeXml(content)}</text>`;
+}
+
+/** What drawings have at their top, and their size in pixels. */
+interface Page {
+  readonly title: string;
+  /** A line below the title. */
+  readonly subtitle: string;
+  readonly height: number;
+  /** Default {@link NARROW}. */
+  readonly width?: number;
+  /** Maximum number of characters of the title that are shown. Default 56. */
+  readonly longest?: number;
+}
+
+/** A standalone SVG with a title above the given elements. */
+export function svgPage({ title, subtitle, height, width = NARROW, longest = 56 }: Page, parts: readonly string[]): string {
+  const [y, size] = width === NARROW ? [42, 20] : [46, 22];
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
+      `font-family="system-ui, 'Segoe UI', Helvetica, Arial, 'DejaVu Sans', sans-serif" style="background: #fff">`,
+    `<title>${escapeXml(title)}</title>`,
+    '<rect width="100%" height="100%" fill="#fff"/>',
+    text(shorten(title, longest), { x: MARGIN, y, size, weight: 600 }),
+    text(subtitle, { x: MARGIN, y: y + 24, size: 13, fill: MUTED }),
+    ...parts,
+    '</svg>\n',
+  ].join('\n');
+}
+
+/** A standalone SVG with one chart, whose top is `top` pixels below that of the drawing. */
+export function chartPage(title: string, subtitle: string, chart: string, top: number, chartHeight: number): string {
+  return svgPage({ title, subtitle, height: top + chartHeight + MARGIN }, [placed(chart, MARGIN, top)]);
+}
+
+/** Moves SVG elements to a position. */
+export function placed(svg: string, x: number, y: number): string {
+  return `<g transform="translate(${px(x)}, ${px(y)})">${svg}</g>`;
 }
 
 /** Escapes text for XML. Characters that XML does not allow are replaced by U+FFFD. */
