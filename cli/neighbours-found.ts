@@ -1,3 +1,4 @@
+import { resized } from '../formats/resized.ts';
 import { turn } from '../primitives/host/turn.ts';
 
 /**
@@ -27,10 +28,7 @@ export function foundRows(queries: number) {
     add(query: number, points: Uint32Array, count: number, distanceOf: (point: number) => number): void {
       if (rows + count > ids.length) {
         const room = Math.max(rows + count, 2 * ids.length);
-        const [widerIds, widerDistances] = [new Uint32Array(room), new Float64Array(room)];
-        widerIds.set(ids);
-        widerDistances.set(distances);
-        [ids, distances] = [widerIds, widerDistances];
+        [ids, distances] = [resized(ids, room), resized(distances, room)];
       }
       for (let i = 0; i < count; i++) {
         ids[rows] = points[i]!;

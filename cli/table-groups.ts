@@ -1,3 +1,4 @@
+import { resized } from '../formats/resized.ts';
 import { atOnce } from '../algorithms/stretches.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { hostColumn } from '../algorithms/tables/rows.ts';
@@ -60,11 +61,11 @@ export function groupStore(fields: readonly TableField[]): GroupStore {
   function grow(): void {
     room *= 2;
     for (const key of keys) {
-      key.low = grown(key.low, room);
-      key.high = key.high && grown(key.high, room);
-      key.isNull = grown(key.isNull, room);
+      key.low = resized(key.low, room);
+      key.high = key.high && resized(key.high, room);
+      key.isNull = resized(key.isNull, room);
     }
-    hashes = grown(hashes, room);
+    hashes = resized(hashes, room);
     slots = new Uint32Array(2 * room);
     const mask = slots.length - 1;
     for (let index = 0; index < size; index++) {
@@ -193,10 +194,4 @@ function columnOf(field: TableField, { low, high, isNull, dictionary }: StoredKe
   return atOnce(
     hostColumn({ kind, dictionary, scale }, high === undefined ? words : [...words, high.slice(0, size)], flags),
   );
-}
-
-function grown<A extends Int32Array | Uint32Array | Uint8Array>(array: A, length: number): A {
-  const copy = new (array.constructor as new (length: number) => A)(length);
-  copy.set(array);
-  return copy;
 }

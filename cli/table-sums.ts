@@ -1,3 +1,4 @@
+import { resized } from '../formats/resized.ts';
 import type { HostColumn } from '../algorithms/tables/index.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import type { PartTotal } from './table-totals.ts';
@@ -91,9 +92,7 @@ function isBelow(a: number | bigint, b: number | bigint): boolean {
 
 /** Copies an array to a longer array, which is at least twice as long and contains the index `place`. */
 export function roomy(numbers: Float64Array<ArrayBuffer>, place: number): Float64Array<ArrayBuffer> {
-  const longer = new Float64Array(Math.max(2 * numbers.length, place + 1));
-  longer.set(numbers);
-  return longer;
+  return resized(numbers, Math.max(2 * numbers.length, place + 1));
 }
 
 /** Adds integers, or their squares, to the sums of their groups: the integers of all rows, or only of the rows in `places`. */

@@ -1,7 +1,7 @@
 import { CapacityError, GeometryError } from '../primitives/checks/errors.ts';
 import { withArticle } from '../primitives/checks/given.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
-import { resizedFloats } from './resized.ts';
+import { resized } from './resized.ts';
 
 /** Two columns of coordinates to which vertices are appended. `length` is the number of vertices. */
 export interface Vertices {
@@ -65,8 +65,8 @@ function grow(vertices: Vertices, at: FeaturePlace): void {
       place: { file: at.file, record: at.index },
     });
   }
-  vertices.x = resizedFloats(vertices.x, size);
-  vertices.y = resizedFloats(vertices.y, size);
+  vertices.x = resized(vertices.x, size);
+  vertices.y = resized(vertices.y, size);
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
-import { resizedFloats } from '../resized.ts';
+import { resized } from '../resized.ts';
 import { dropClosingVertex, emptyVertices, isFlat, readJumps, type Vertices } from '../rings.ts';
 
 /** Columns to which polygons are appended, and statistics of all polygons read so far. */
@@ -82,8 +82,8 @@ export function reserveVertices(vertices: Vertices, count: number): void {
   const needed = vertices.length + count;
   if (needed <= vertices.x.length) return;
   const size = Math.max(needed, 2 * vertices.x.length);
-  vertices.x = resizedFloats(vertices.x, size);
-  vertices.y = resizedFloats(vertices.y, size);
+  vertices.x = resized(vertices.x, size);
+  vertices.y = resized(vertices.y, size);
 }
 
 /**

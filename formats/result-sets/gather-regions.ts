@@ -1,3 +1,4 @@
+import { resized } from '../resized.ts';
 import { BYTES_PER_RUN, type LabelRegions } from '../../algorithms/label-images/label-regions.ts';
 import type { ErrorPlace } from '../../primitives/checks/errors.ts';
 import { overMemory } from '../memory.ts';
@@ -142,19 +143,13 @@ function emptyRow(): Row {
 
 function pushRun(row: Row, start: number, end: number, region: number): void {
   if (row.length === row.start.length) {
-    row.start = doubled(row.start);
-    row.end = doubled(row.end);
-    row.region = doubled(row.region);
+    row.start = resized(row.start, 2 * row.start.length);
+    row.end = resized(row.end, 2 * row.end.length);
+    row.region = resized(row.region, 2 * row.region.length);
   }
   row.start[row.length] = start;
   row.end[row.length] = end;
   row.region[row.length++] = region;
-}
-
-function doubled(column: Uint32Array): Uint32Array {
-  const wider = new Uint32Array(2 * column.length);
-  wider.set(column);
-  return wider;
 }
 
 function join(parent: number[], a: number, b: number): number {

@@ -3,7 +3,7 @@ import { repeatedRows, textAt } from '../../algorithms/text-column.ts';
 import { LEFT_OUT_SENTENCES } from '../left-out.ts';
 import { overMemory } from '../memory.ts';
 import { ringsThat } from '../polygon-notes.ts';
-import { resizedBytes, resizedFloats } from '../resized.ts';
+import { resized } from '../resized.ts';
 import { isFlat } from '../rings.ts';
 import type { PolygonTile } from './result-set.ts';
 
@@ -93,14 +93,14 @@ function keepSpare({ x, y }: Pick<TileColumns, 'x' | 'y'>): void {
 export function beginPolygon(columns: TileColumns, bytes: Uint8Array, from: number, to: number): void {
   const end = columns.idLength + to - from;
   if (end > columns.idBytes.length)
-    columns.idBytes = resizedBytes(columns.idBytes, Math.max(end, 2 * columns.idLength));
+    columns.idBytes = resized(columns.idBytes, Math.max(end, 2 * columns.idLength));
   for (let at = from, into = columns.idLength; at < to; at++, into++) columns.idBytes[into] = bytes[at]!;
   columns.idLength = end;
   columns.polygons++;
   columns.drawn = false;
   if (columns.polygons + 1 > columns.idStarts.length) {
-    columns.idStarts = resizedWords(columns.idStarts, 2 * columns.polygons);
-    columns.polygonRings = resizedWords(columns.polygonRings, 2 * columns.polygons);
+    columns.idStarts = resized(columns.idStarts, 2 * columns.polygons);
+    columns.polygonRings = resized(columns.polygonRings, 2 * columns.polygons);
   }
   columns.idStarts[columns.polygons] = end;
   columns.polygonRings[columns.polygons] = columns.rings;
@@ -145,8 +145,8 @@ function resizeVertices(columns: TileColumns, needed: number): void {
     });
   }
   const size = Math.max(needed, Math.floor(Math.min(2 * columns.x.length, max)));
-  columns.x = resizedFloats(columns.x, size);
-  columns.y = resizedFloats(columns.y, size);
+  columns.x = resized(columns.x, size);
+  columns.y = resized(columns.y, size);
 }
 
 function maxVertices({ memoryBytes = Number.POSITIVE_INFINITY }: TileBounds): number {
@@ -216,7 +216,7 @@ export function endRing(columns: TileColumns, closes: boolean): void {
 function completeRing(columns: TileColumns): void {
   columns.rings++;
   if (columns.rings === columns.ringVertices.length) {
-    columns.ringVertices = resizedWords(columns.ringVertices, 2 * columns.rings);
+    columns.ringVertices = resized(columns.ringVertices, 2 * columns.rings);
   }
   columns.ringVertices[columns.rings] = columns.vertices;
 }
@@ -314,9 +314,3 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/duplicate-ids': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} the id of an earlier polygon`,
   ...LEFT_OUT_SENTENCES,
 };
-
-function resizedWords(column: Uint32Array, size: number): Uint32Array {
-  const larger = new Uint32Array(size);
-  larger.set(column);
-  return larger;
-}

@@ -1,3 +1,4 @@
+import { resized } from '../resized.ts';
 import { CapacityError } from '../../primitives/checks/errors.ts';
 
 /** The distinct strings of a column, in order of first occurrence. */
@@ -63,8 +64,8 @@ export function stringDictionary(file: string, column: string): StringDictionary
     if (end > text.length) text = grownText(text, Math.min(MAX_BYTES, Math.max(end, 2 * text.length)));
     bytes.copy(text, start, from, to);
     if (code === ends.length) {
-      ends = grownWords(ends);
-      hashes = grownWords(hashes);
+      ends = resized(ends, 2 * ends.length);
+      hashes = resized(hashes, 2 * hashes.length);
     }
     [ends[code], hashes[code]] = [end, hash];
     strings.push(string);
@@ -111,12 +112,6 @@ function decoded(bytes: Buffer, from: number, to: number, ascii: boolean): strin
 function grownText(text: Buffer, length: number): Buffer {
   const grown = Buffer.allocUnsafeSlow(length);
   grown.set(text);
-  return grown;
-}
-
-function grownWords(words: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const grown = new Uint32Array(2 * words.length);
-  grown.set(words);
   return grown;
 }
 

@@ -1,6 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { fileError } from '../file-error.ts';
-import { resizedBytes } from '../resized.ts';
+import { resized } from '../resized.ts';
 import type { VideoStream } from './video.ts';
 
 /** Bytes that are read sequentially from a pipe or a file. */
@@ -74,7 +74,7 @@ export function byteStream(source: VideoStream, file: string, closed?: Promise<v
     let bytes: Uint8Array = new Uint8Array(Math.min(length, FIRST_BYTES));
     const taken = await each(length, signal, (part, done) => {
       if (done + part.length > bytes.length)
-        bytes = resizedBytes(bytes, Math.min(length, Math.max(2 * bytes.length, done + part.length)));
+        bytes = resized(bytes, Math.min(length, Math.max(2 * bytes.length, done + part.length)));
       bytes.set(part, done);
     });
     return taken === bytes.length ? bytes : bytes.subarray(0, taken);

@@ -1,3 +1,4 @@
+import { resized } from '../../resized.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
 import { endsLine } from '../../result-sets/byte-cursor.ts';
 
@@ -193,15 +194,10 @@ function newFields(bytes: Buffer, columns: number): Fields {
 }
 
 function grow(fields: Fields): Fields {
-  const doubled = <A extends Uint32Array | Uint8Array>(array: A): A => {
-    const grown = new (array.constructor as new (length: number) => A)(2 * array.length);
-    grown.set(array);
-    return grown;
-  };
-  fields.starts = doubled(fields.starts);
-  fields.ends = doubled(fields.ends);
-  fields.kinds = doubled(fields.kinds);
-  fields.lines = doubled(fields.lines);
+  fields.starts = resized(fields.starts, 2 * fields.starts.length);
+  fields.ends = resized(fields.ends, 2 * fields.ends.length);
+  fields.kinds = resized(fields.kinds, 2 * fields.kinds.length);
+  fields.lines = resized(fields.lines, 2 * fields.lines.length);
   return fields;
 }
 
