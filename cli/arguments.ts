@@ -1,9 +1,10 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import type { ZoneOptions } from '../formats/zones.ts';
 import { type OptionSpec, type OptionValues, parsed, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { parseCount } from './values.ts';
+import { parseCount, parseCrs } from './values.ts';
 
 /** The values of the option `--backend`. */
 export type BackendChoice = 'auto' | 'workers' | 'webgpu' | 'reference';
@@ -22,6 +23,9 @@ export interface VoiceOptions {
   readonly jsonLog: boolean;
   readonly quiet: boolean;
 }
+
+/** How files of polygons are read. */
+export type ReadingOptions = Pick<ZoneOptions, 'layer' | 'id' | 'crs' | 'antimeridian' | 'onBadRecord'>;
 
 /** The options of commands that compute on a backend. */
 export interface ComputeOptions extends BackendOptions, MemoryOptions, VoiceOptions {}
@@ -73,7 +77,7 @@ export function fillSpec(polygon: string): OptionSpec {
   };
 }
 
-/** Description of the option `--on-bad-record`, which {@link parseOnBadRecord} parses. */
+/** Description of the option `--on-bad-record`. */
 export const BAD_RECORD_SPEC: OptionSpec = {
   name: 'on-bad-record',
   value: 'stop|skip',
@@ -89,8 +93,15 @@ export const ANTIMERIDIAN_SPEC: OptionSpec = {
   choices: ['unwrap'],
 };
 
-export function parseOnBadRecord(values: OptionValues): OnBadRecord | undefined {
-  return text(values, 'on-bad-record') as OnBadRecord | undefined;
+/** Parses the options for reading files of polygons. */
+export function parseReading(values: OptionValues): ReadingOptions {
+  return {
+    layer: text(values, 'layer'),
+    id: text(values, 'id'),
+    crs: parsed(values, 'assume-crs', parseCrs),
+    antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
+    onBadRecord: text(values, 'on-bad-record') as OnBadRecord | undefined,
+  };
 }
 
 export function parseFill(values: OptionValues): FillRule {

@@ -12,7 +12,7 @@ import {
   fillSpec,
   parseCompute,
   parseFill,
-  parseOnBadRecord,
+  parseReading,
   parseVoice,
   VOICE_SPECS,
   type VoiceOptions,
@@ -20,7 +20,7 @@ import {
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { parseDomain, parseLevels } from './domain-values.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { checkEnding, checkNoStdin, formatOfName, parseCrs, parseExtent } from './values.ts';
+import { checkEnding, checkNoStdin, formatOfName, parseExtent } from './values.ts';
 
 /** Path and format of a drawing of a tree. The path `-` is stdout. */
 export interface PlotOutput {
@@ -65,7 +65,7 @@ const LAYER_FORMATS = [
   'wkt',
 ] as const satisfies readonly PolygonLayerFormat[];
 
-/** Descriptions of the options that {@link parseReading} parses. */
+/** Descriptions of the options that {@link parseLayerReading} parses. */
 export const READING_SPECS: readonly OptionSpec[] = [
   { name: 'layer', value: 'NAME', help: 'the layer of the polygons, if a file has several' },
   { name: 'id', value: 'PROPERTY', help: "name polygons by this property instead of the feature's id" },
@@ -134,7 +134,7 @@ export function parseBuildArguments(args: readonly string[]): BuildOptions {
   checkNoStdin(words);
   const options: BuildOptions = {
     files: words,
-    reading: parseReading(values),
+    reading: parseLayerReading(values),
     fill: parseFill(values),
     out,
     levels: parsed(values, 'levels', parseLevels) ?? DEFAULT_LEVELS,
@@ -167,16 +167,9 @@ export function parseInfoArguments(args: readonly string[]): InfoOptions {
   };
 }
 
-/** Parses the options for reading files of polygons. */
-export function parseReading(values: OptionValues): PolygonLayerOptions {
-  return {
-    layer: text(values, 'layer'),
-    id: text(values, 'id'),
-    crs: parsed(values, 'assume-crs', parseCrs),
-    antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
-    format: text(values, 'input-format') as PolygonLayerFormat | undefined,
-    onBadRecord: parseOnBadRecord(values),
-  };
+/** Parses the options for reading files of polygons of any format. */
+export function parseLayerReading(values: OptionValues): PolygonLayerOptions {
+  return { ...parseReading(values), format: text(values, 'input-format') as PolygonLayerFormat | undefined };
 }
 
 /**

@@ -3,7 +3,7 @@ import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-laye
 import { UsageError } from '../formats/usage-error.ts';
 import { COMPUTE_SPECS, type ComputeOptions, parseCompute, parseFill } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
-import { parseReading, READING_SPECS } from './index-arguments.ts';
+import { parseLayerReading, READING_SPECS } from './index-arguments.ts';
 import {
   CSV_SPECS,
   type CsvReading,
@@ -113,7 +113,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     tree: words[0]!,
     kind,
     queries: text(values, kind)!,
-    reading: parseReading(values),
+    reading: parseLayerReading(values),
     csv: parseCsvReading(values),
     fill: parseFill(values),
     out,

@@ -1,7 +1,6 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import { STATISTICS_LISTED } from '../algorithms/zonal/statistic-columns.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
-import type { OnBadRecord } from '../formats/left-out.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
   ANTIMERIDIAN_SPEC,
@@ -12,13 +11,15 @@ import {
   fillSpec,
   parseCompute,
   parseFill,
-  parseOnBadRecord,
+  parseReading,
+  type ReadingOptions,
   VOICE_SPECS,
 } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC } from './memory.ts';
 import { parseQueue, parseRun, parseSeconds, QUEUE_SPECS, type QueuePlace, requireFolder } from './queue-options.ts';
-import { checkPlotName, checkTableName, parseBins, parseCount, parseCrs, parseEdges, parseNodata } from './values.ts';
+import { checkPlotName, checkTableName, parseBins, parseCount, parseEdges, parseNodata } from './values.ts';
+import type { RasterOptions } from './zonal-rasters.ts';
 
 /** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
 export interface ZonalOptions extends ComputeOptions {
@@ -30,15 +31,8 @@ export interface ZonalOptions extends ComputeOptions {
   readonly binning: Binning;
   /** Whether the user gave bins. If not, only statistics are written. */
   readonly binsGiven: boolean;
-  readonly layer: string | undefined;
-  readonly id: string | undefined;
-  readonly band: number;
-  readonly nodata: number | undefined;
-  readonly mask: 'all' | 'none';
-  readonly raw: boolean;
-  readonly assumeCrs: string | undefined;
-  readonly antimeridian: 'unwrap' | undefined;
-  readonly onBadRecord: OnBadRecord | undefined;
+  readonly zoneOptions: ReadingOptions;
+  readonly rasterOptions: RasterOptions;
   readonly fill: FillRule;
   /** Path of the file for the histograms, or `-` for stdout. Undefined if the histograms are not written. */
   readonly out: string | undefined;
@@ -134,15 +128,13 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     merge: values.has('merge'),
     binning: parseBinning(values),
     binsGiven: !wantsStatisticsAlone(values),
-    layer: text(values, 'layer'),
-    id: text(values, 'id'),
-    band: parsed(values, 'band', parseCount) ?? 1,
-    nodata: parsed(values, 'nodata', parseNodata),
-    mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
-    raw: values.has('raw'),
-    assumeCrs: parsed(values, 'assume-crs', parseCrs),
-    antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
-    onBadRecord: parseOnBadRecord(values),
+    zoneOptions: parseReading(values),
+    rasterOptions: {
+      band: parsed(values, 'band', parseCount) ?? 1,
+      nodata: parsed(values, 'nodata', parseNodata),
+      mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
+      raw: values.has('raw'),
+    },
     fill: parseFill(values),
     out,
     format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),

@@ -2,6 +2,7 @@ import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { SurfaceJob, ZonalHistogram, ZonalJob } from '../algorithms/zonal/index.ts';
+import type { CountJob } from '../algorithms/zonal/zonal.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';
@@ -33,6 +34,13 @@ export type Receive = (surface: number, histogram: ZonalHistogram, backend: stri
 export interface CountParts<C> {
   zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
   surfaceHistogram(context: C, job: SurfaceJob): Promise<ZonalHistogram>;
+}
+
+/** What is counted, without the rasters. */
+export function jobOf({ options, zones }: Counting): CountJob {
+  const { binning, fill } = options;
+  const memoryBytes = sharesOf(options.memoryBytes).counters;
+  return { zones, binning, fill, statistics: wantsStatistics(options), memoryBytes };
 }
 
 /** Counts all surfaces in this process. */
@@ -72,19 +80,17 @@ export function cellsOf(rasters: readonly CountedRaster[]): number {
 
 /** Runs `count` with what all jobs have in common, shows its progress, and aborts the context if the run is aborted. */
 async function watched<C extends RunContext>(
-  { options, zones, log, signal }: Counting,
+  counting: Counting,
   context: C,
   count: (job: Omit<ZonalJob, 'raster'>) => Promise<void>,
 ): Promise<void> {
+  const { log, signal } = counting;
   const stop = (): void => context.abort(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   const shown = showProgress(log, 'cells', { waits: true });
   try {
     signal.throwIfAborted();
-    const { binning, fill } = options;
-    const memoryBytes = sharesOf(options.memoryBytes).counters;
-    const statistics = wantsStatistics(options);
-    await count({ zones, binning, fill, statistics, memoryBytes, signal, onProgress: shown.report });
+    await count({ ...jobOf(counting), signal, onProgress: shown.report });
   } finally {
     shown.end();
     signal.removeEventListener('abort', stop);

@@ -111,5 +111,10 @@ function titleOf(rasters: readonly string[]): string {
 async function drawn(options: ZonalOptions, { histogram, polygons, grid }: Counted, title: string): Promise<string> {
   // Importing the code for charts takes a quarter of a second, so it is imported only when needed.
   const { zonalPlot } = await import('../formats/zonal-plot.ts');
-  return zonalPlot({ histogram, polygons, grid, title: `${title} by ${options.layer ?? basename(options.zones)}` });
+  return zonalPlot({
+    histogram,
+    polygons,
+    grid,
+    title: `${title} by ${options.zoneOptions.layer ?? basename(options.zones)}`,
+  });
 }

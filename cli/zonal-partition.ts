@@ -18,6 +18,7 @@ import {
   optional,
 } from '../primitives/checks/kinds.ts';
 import type { Context } from '../primitives/index.ts';
+import type { ReadingOptions } from './arguments.ts';
 import {
   type FileFacts,
   factsOfFile,
@@ -39,7 +40,7 @@ export interface ZonalPartition {
   readonly id: string;
   readonly part: SurfacePart;
   readonly zones: FileFacts;
-  readonly zoneOptions: Pick<ZoneOptions, 'layer' | 'id' | 'crs' | 'antimeridian' | 'onBadRecord'>;
+  readonly zoneOptions: ReadingOptions;
   readonly raster: RasterFacts;
   readonly rasterOptions: RasterOptions;
   readonly binning: Binning;
@@ -84,7 +85,7 @@ const somePartition: Kind = aRecord<ZonalPartition>({
     }),
   }),
   zones: someFileFacts,
-  zoneOptions: aRecord<ZonalPartition['zoneOptions']>({
+  zoneOptions: aRecord<ReadingOptions>({
     layer: optional(aText),
     id: optional(aText),
     crs: optional(aText),

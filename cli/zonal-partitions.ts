@@ -2,10 +2,8 @@ import { binEdges, slotsFor } from '../algorithms/zonal/binning.ts';
 import { partsOfRaster, type SurfacePart, surfacePart } from '../algorithms/zonal/surface-parts.ts';
 import { planSurface, type SurfacePlan, totalsOptions } from '../algorithms/zonal/surface-plan.ts';
 import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
-import type { CountJob } from '../algorithms/zonal/zonal.ts';
 import { type FileFacts, factsOfFile, factsOfRaster } from './file-facts.ts';
-import { sharesOf } from './memory.ts';
-import { type CountedRaster, type Counting, cellsOf, wantsStatistics } from './zonal-count.ts';
+import { type CountedRaster, type Counting, cellsOf, jobOf, wantsStatistics } from './zonal-count.ts';
 import { statedBy, type ZonalPartition } from './zonal-partition.ts';
 
 /** A partition, and what the parent knows of it. */
@@ -39,13 +37,6 @@ export async function inputFacts(zones: string, paths: readonly string[]): Promi
   const rasters = new Map<string, readonly FileFacts[]>();
   for (const path of paths) rasters.set(path, await factsOfRaster(path));
   return { zones: await factsOfFile(zones), rasters };
-}
-
-/** What is counted, without the rasters. */
-function jobOf({ options, zones }: Counting): CountJob {
-  const { binning, fill } = options;
-  const memoryBytes = sharesOf(options.memoryBytes).counters;
-  return { zones, binning, fill, statistics: wantsStatistics(options), memoryBytes };
 }
 
 /** What the totals of a surface count. */
@@ -101,7 +92,7 @@ function plannedPartition(
   { path, raster, opened }: CountedRaster,
   part: SurfacePart,
 ): PlannedPartition {
-  const { layer, id, assumeCrs, antimeridian, onBadRecord, band, nodata, mask, raw, binning, fill } = options;
+  const { zoneOptions, rasterOptions, binning, fill } = options;
   const { firstRow, endRow } = part;
   return {
     surface,
@@ -111,13 +102,13 @@ function plannedPartition(
       id: `s${surface}-${part.raster}-${firstRow}`,
       part,
       zones: facts.zones,
-      zoneOptions: { layer, id, crs: assumeCrs, antimeridian, onBadRecord },
+      zoneOptions,
       raster: {
         files: facts.rasters.get(path)!,
         stated: statedBy(opened),
         system: { crs: raster.crs, ownCrs: raster.ownCrs, geographic: raster.geographic },
       },
-      rasterOptions: { band, nodata, mask, raw },
+      rasterOptions,
       binning,
       fill,
       statistics: wantsStatistics(options),

@@ -237,7 +237,9 @@ function manifestOf(options: ZonalOptions, { zones, rasters }: InputFacts): Omit
 
 /** The options that change what is counted, as texts. */
 function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] {
-  const { merge, binning, layer, id, band, nodata, mask, raw, assumeCrs, antimeridian, onBadRecord, fill } = options;
+  const { merge, binning, zoneOptions, rasterOptions, fill } = options;
+  const { layer, id, crs, antimeridian, onBadRecord } = zoneOptions;
+  const { band, nodata, mask, raw } = rasterOptions;
   return {
     '--zones': resolve(options.zones),
     '--raster': counted(rasters, 'raster'),
@@ -249,7 +251,7 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
     '--nodata': `${nodata}`,
     '--mask': mask,
     '--raw': `${raw}`,
-    '--assume-crs': `${assumeCrs}`,
+    '--assume-crs': `${crs}`,
     '--antimeridian': `${antimeridian}`,
     '--on-bad-record': `${onBadRecord}`,
     '--fill': fill,

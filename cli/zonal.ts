@@ -94,14 +94,8 @@ async function compute<C extends RunContext>(
   const { all: notes, take } = noteTaker(log);
   take(unwrittenHistograms(options));
   take(againNotes(again));
-  const reading = parts.readZones(options.zones, {
-    layer: options.layer,
-    id: options.id,
-    memoryBytes: options.memoryBytes,
-    crs: options.assumeCrs,
-    antimeridian: options.antimeridian,
-    onBadRecord: options.onBadRecord,
-  });
+  const { zoneOptions, memoryBytes } = options;
+  const reading = parts.readZones(options.zones, { ...zoneOptions, memoryBytes });
   // The rasters and the backend start their threads while zones are being read.
   const opening = openRasters(paths, (path) => openRaster(options, path, paths.length === 1 && !onQueue, parts));
   const starting = onQueue === undefined ? openContext(options, parts.openContext) : undefined;
@@ -140,13 +134,13 @@ async function compute<C extends RunContext>(
 }
 
 function openRaster<C extends RunContext>(
-  { band, nodata, mask, raw, memoryBytes }: ZonalOptions,
+  { rasterOptions, memoryBytes }: ZonalOptions,
   path: string,
   startThreads: boolean,
   parts: ZonalParts<C>,
 ): Promise<OpenedRaster> {
   const limits = { maxBlockBytes: maxBlockBytes(memoryBytes), startThreads };
-  return parts.openRaster(path, { band, nodata, mask, raw, ...limits });
+  return parts.openRaster(path, { ...rasterOptions, ...limits });
 }
 
 /** Rasters with the system that they share with the zones, and notes on it. */
@@ -157,7 +151,7 @@ function reconcileAll(
 ): (CountedRaster & { readonly notes: readonly Note[] })[] {
   const reconciled = opened.map(({ path, raster }) => {
     const files = { zones: options.zones, raster: path };
-    return { path, opened: raster, ...reconcileCrs(zones, raster, options.assumeCrs, files) };
+    return { path, opened: raster, ...reconcileCrs(zones, raster, options.zoneOptions.crs, files) };
   });
   if (!options.merge) return reconciled;
   // Names of one system may differ. Those that do not mean the same are refused when the surface is counted.

@@ -7,7 +7,7 @@ import { type Outlines, outlinesOf } from './quadrant-plot/outlines.ts';
 import { BOUNDARY, colorOfLevel, OUTLINE } from './quadrant-plot/palette.ts';
 import { hexColor } from './rgb.ts';
 import type { MapExtent } from './zonal-plot/extent.ts';
-import { countText, escapeXml, MARGIN, MUTED, px, shorten, svgPage, text, WIDTH } from './zonal-plot/page.ts';
+import { countText, MARGIN, MUTED, px, svgPage, text, WIDTH } from './zonal-plot/page.ts';
 
 export interface QuadrantPlotOptions {
   /** The extent to draw, in the coordinates of the domain. Default: the extent of all quadrants with polygons. */

@@ -5,7 +5,7 @@ import { isSet } from './tables/bits.ts';
 import type { TableField } from './tables/table-file.ts';
 import { cellText } from './tables/write/cell-text.ts';
 import { UsageError } from './usage-error.ts';
-import { chartPage, countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, NARROW, printable, shorten, text } from './zonal-plot/page.ts';
+import { chartPage, countText, HAIRLINE, INK, MARGIN, MUTED, NARROW, printable, shorten } from './zonal-plot/page.ts';
 
 /** Collects the rows of a table for a chart. */
 export interface TablePicture {

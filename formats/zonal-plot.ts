@@ -6,7 +6,7 @@ import { chooseColors } from './zonal-plot/colors.ts';
 import { drawHistograms } from './zonal-plot/histograms.ts';
 import { drawLegend } from './zonal-plot/legend.ts';
 import { drawMap } from './zonal-plot/map.ts';
-import { countText, escapeXml, MARGIN, MUTED, placed, shorten, svgPage, text, WIDTH } from './zonal-plot/page.ts';
+import { countText, MARGIN, MUTED, placed, svgPage, text, WIDTH } from './zonal-plot/page.ts';
 import { statisticsOf } from './zonal-statistics.ts';
 
 /** Input of a plot. */

@@ -1,7 +1,7 @@
 import { encode } from 'fast-png';
 import { BAR, histogramChart } from '../histogram-chart.ts';
 import { hexColor } from '../rgb.ts';
-import { countText, escapeXml, HAIRLINE, INK, MARGIN, MUTED, NARROW, niceStep, placed, px, shorten, svgPage, text } from '../zonal-plot/page.ts';
+import { countText, HAIRLINE, INK, MARGIN, NARROW, niceStep, placed, px, svgPage, text } from '../zonal-plot/page.ts';
 import { inBins, SHOWN_BINS } from './speed-histogram.ts';
 import type { TrackFigures } from './tally.ts';
 import { trackColor } from './track-color.ts';

@@ -92,8 +92,7 @@ function keepSpare({ x, y }: Pick<TileColumns, 'x' | 'y'>): void {
 /** Begins a polygon. Its name is the UTF-8 text in the bytes `from … to − 1`. */
 export function beginPolygon(columns: TileColumns, bytes: Uint8Array, from: number, to: number): void {
   const end = columns.idLength + to - from;
-  if (end > columns.idBytes.length)
-    columns.idBytes = resized(columns.idBytes, Math.max(end, 2 * columns.idLength));
+  if (end > columns.idBytes.length) columns.idBytes = resized(columns.idBytes, Math.max(end, 2 * columns.idLength));
   for (let at = from, into = columns.idLength; at < to; at++, into++) columns.idBytes[into] = bytes[at]!;
   columns.idLength = end;
   columns.polygons++;

@@ -1,5 +1,5 @@
-import { resized } from '../resized.ts';
 import { CapacityError } from '../../primitives/checks/errors.ts';
+import { resized } from '../resized.ts';
 
 /** The distinct strings of a column, in order of first occurrence. */
 export interface StringDictionary {

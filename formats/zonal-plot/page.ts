@@ -39,7 +39,10 @@ interface Page {
 }
 
 /** A standalone SVG with a title above the given elements. */
-export function svgPage({ title, subtitle, height, width = NARROW, longest = 56 }: Page, parts: readonly string[]): string {
+export function svgPage(
+  { title, subtitle, height, width = NARROW, longest = 56 }: Page,
+  parts: readonly string[],
+): string {
   const [y, size] = width === NARROW ? [42, 20] : [46, 22];
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +

@@ -41,8 +41,8 @@ export interface NodeMeta {
   readonly remote?: string | undefined;
 }
 
-/** Counters of a node in the latest subscription. */
-export interface StageCounters {
+/** Counters of a node in the latest subscription, and those of the edge into this node. */
+export interface StageCounters extends Omit<EdgeCounters, 'edge' | 'capacity'> {
   /** Number of inputs given to the function. */
   readonly in: number;
   /** Number of results delivered. */
@@ -53,16 +53,6 @@ export interface StageCounters {
   readonly dropped: number;
   /** Milliseconds spent in the function, as the sum over all lanes. */
   readonly busy: number;
-  /** How often the edge into this stage was full when an item arrived. */
-  readonly stalls: number;
-  /**
-   * Items and bytes on the edge into this stage: the current numbers (`depth`, `bytes`) and their maxima so far
-   * (`peak`, `peakBytes`).
-   */
-  readonly depth: number;
-  readonly bytes: number;
-  readonly peak: number;
-  readonly peakBytes: number;
 }
 
 /** An edge of a graph: the bounded queue in front of the node `to`, and the node `from` that fills it. */
@@ -96,7 +86,10 @@ export interface NodeCounters extends StageCounters {
   readonly migrated: number;
 }
 
-/** The current number of items and bytes on an edge of a run, and their maxima so far. */
+/**
+ * The current number of items and bytes on an edge of a run (`depth`, `bytes`), and their maxima so far (`peak`,
+ * `peakBytes`).
+ */
 export interface EdgeCounters {
   /** Name of the node that the edge leads to, or `node.port` if the node has several inputs. */
   readonly edge: string;
@@ -194,6 +187,8 @@ function strayEdge({ nodes, edges }: GraphShape, path: string): Flaw | undefined
   return undefined;
 }
 
+const levels = { stalls: aNumber, depth: aNumber, bytes: aNumber, peak: aNumber, peakBytes: aNumber };
+
 const someCounters: Kind = anArrayOf(
   aRecord<NodeCounters>({
     name: aText,
@@ -202,11 +197,7 @@ const someCounters: Kind = anArrayOf(
     active: aNumber,
     dropped: aNumber,
     busy: aNumber,
-    stalls: aNumber,
-    depth: aNumber,
-    bytes: aNumber,
-    peak: aNumber,
-    peakBytes: aNumber,
+    ...levels,
     skipped: aNumber,
     retried: aNumber,
     migrated: aNumber,
@@ -225,11 +216,7 @@ export const someEdgeCounters: Kind = anArrayOf(
   aRecord<EdgeCounters>({
     edge: aText,
     capacity: anOccupancy,
-    stalls: aNumber,
-    depth: aNumber,
-    bytes: aNumber,
-    peak: aNumber,
-    peakBytes: aNumber,
+    ...levels,
   }),
 );
 

@@ -1,7 +1,7 @@
 import { filter, map, merge, type Observable, type Subscriber } from 'rxjs';
 import { DeviceLostError, GraphError } from '../../primitives/checks/errors.ts';
 import { tell } from '../../primitives/checks/warnings.ts';
-import { type ItemContext, type ItemFunction, pullMap } from '../definition/pull-map.ts';
+import { type ItemContext, type ItemFunction, itemFailure, pullMap } from '../definition/pull-map.ts';
 import type { WorkSpan } from '../definition/shape.ts';
 import { newRun, type Overflow, type StageRun } from '../definition/stage.ts';
 import { type Capacity, Channel } from '../run/channel.ts';
@@ -310,7 +310,7 @@ export class TwoSidedRun<A, B> implements Migratable {
       }
       this.#discardItem(task);
     }
-    const failed = this.#failure(error, task.index);
+    const failed = itemFailure(error, this.#name, task.index);
     if (context.signal.aborted || !(failed instanceof GraphError)) throw failed;
     if (onFailed === undefined) throw this.#named(failed, task);
     tell('onFailed', onFailed, failed, this.#surroundings?.warn);
@@ -355,13 +355,6 @@ export class TwoSidedRun<A, B> implements Migratable {
       this.#surroundings?.ended();
       this.#session.itemFinished();
     }
-  }
-
-  #failure(cause: unknown, record: number): unknown {
-    if (cause instanceof GraphError || isAbort(cause)) return cause;
-    const message = cause instanceof Error ? cause.message : String(cause);
-    const details = { place: { node: this.#name, record }, cause };
-    return new GraphError('graph/item-failed', `The item failed: ${message}`, details);
   }
 
   #named(failed: GraphError, { parcel }: MigratingTask<A>): GraphError {

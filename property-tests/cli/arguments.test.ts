@@ -129,7 +129,7 @@ describe('parseZonalArguments', () => {
     ['-inf', Number.NEGATIVE_INFINITY],
     ['-3.4028234663852886e+38', -3.4028234663852886e38],
   ])('reads --nodata %s', (text, nodata) => {
-    expect(parse('--unique', '--nodata', text).nodata).toBe(nodata);
+    expect(parse('--unique', '--nodata', text).rasterOptions.nodata).toBe(nodata);
   });
 
   test.each([

@@ -1,5 +1,5 @@
-import { resized } from '../../resized.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
+import { resized } from '../../resized.ts';
 import { endsLine } from '../../result-sets/byte-cursor.ts';
 
 /** The byte ranges of the fields of some rows. Fields are stored row by row. */
