@@ -10,7 +10,7 @@ import {
 } from './arguments.ts';
 import { type OptionSpec, parsed, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { suggest } from './suggest.ts';
+import { remedyFor, suggest } from './suggest.ts';
 import { parseCount } from './values.ts';
 
 export type BenchBackend = 'workers' | 'webgpu' | 'reference';
@@ -148,9 +148,8 @@ function parseChoices<C extends string>(list: string, option: string, choices: r
   const names = [...new Set(list.split(',').map((name) => name.trim()))];
   const stranger = names.find((name) => !(choices as readonly string[]).includes(name));
   if (stranger === undefined) return names as C[];
-  const meant = suggest(stranger, choices);
   throw new UsageError('usage/not-a-choice', `${option} cannot have ${stranger === '' ? 'an empty name' : stranger}.`, {
-    remedy: meant === undefined ? `Choose from ${choices.join(', ')}.` : `Did you mean ${meant}?`,
+    remedy: remedyFor(suggest(stranger, choices), `Choose from ${choices.join(', ')}.`),
   });
 }
 

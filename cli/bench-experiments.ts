@@ -1,8 +1,9 @@
 import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/harness/experiment.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { QuadrilleError } from '../primitives/checks/errors.ts';
+import { messageOf } from '../primitives/checks/message-of.ts';
 import { importFile } from './import-file.ts';
-import { suggest } from './suggest.ts';
+import { remedyFor, suggest } from './suggest.ts';
 
 /**
  * Loads the experiments of a user's module. The module's default export is an experiment, a list of experiments, or a
@@ -46,8 +47,7 @@ function blaming<F extends (...args: never[]) => unknown>(what: string, call: F)
       return call(...args);
     } catch (cause) {
       if (cause instanceof QuadrilleError) throw cause;
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new UsageError('bench/experiment-failed', `${what} threw an error: ${reason}`, { cause });
+      throw new UsageError('bench/experiment-failed', `${what} threw an error: ${messageOf(cause)}`, { cause });
     }
   };
   return blamed as F;
@@ -104,9 +104,8 @@ export function chooseExperiments(
   if (only === undefined) return all;
   const stranger = only.find((part) => !names.some((name) => isMeant(name, part)));
   if (stranger !== undefined) {
-    const meant = suggest(stranger, names);
     throw new UsageError('bench/no-experiment', `There is no experiment ${stranger}.`, {
-      remedy: meant === undefined ? `There are ${names.join(', ')}.` : `Did you mean ${meant}?`,
+      remedy: remedyFor(suggest(stranger, names), `There are ${names.join(', ')}.`),
     });
   }
   // If an element of `only` is the exact name of an experiment, it is not a prefix: `sort` does not select `sortByKey`.

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../formats/usage-error.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
-import { suggest } from './suggest.ts';
+import { remedyFor, suggest } from './suggest.ts';
 
 /** An option of a command. The parser and the help text use this description. */
 export interface OptionSpec {
@@ -113,9 +113,8 @@ function optionValue(spec: OptionSpec, token: OptionToken): string | true {
 }
 
 function notAChoice({ name, choices = [] }: OptionSpec, value: string): UsageError {
-  const meant = suggest(value, choices);
   return new UsageError('usage/not-a-choice', `--${name} cannot be ${value}.`, {
-    remedy: meant === undefined ? `Choose from ${choices.join(', ')}.` : `Did you mean ${meant}?`,
+    remedy: remedyFor(suggest(value, choices), `Choose from ${choices.join(', ')}.`),
   });
 }
 

@@ -6,6 +6,7 @@ import {
   PackageError,
   QuadrilleError,
 } from '../primitives/checks/errors.ts';
+import { messageOf } from '../primitives/checks/message-of.ts';
 import { Interrupted } from './interrupt.ts';
 
 /**
@@ -27,7 +28,7 @@ export function exitCodeOf(error: unknown): number {
  */
 export function describeFailure(error: unknown): string {
   if (debugging() && error instanceof Error) return error.stack ?? error.message;
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const line = POINTS.test(message) ? message.replaceAll(/\n (?=\S)/g, '\n').trim() : oneLine(message);
   if (error instanceof QuadrilleError) return line;
   return `${line} (This is a bug in quadrille: QUADRILLE_DEBUG=1 prints where.)`;
@@ -35,7 +36,7 @@ export function describeFailure(error: unknown): string {
 
 /** Converts an error to the fields of a JSON log line. */
 export function failureFields(error: unknown): Record<string, unknown> {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const stack = debugging() && error instanceof Error ? { stack: error.stack } : {};
   if (!(error instanceof QuadrilleError)) return { code: 'internal/unexpected', message, ...stack };
   const { code, remedy, place } = error;

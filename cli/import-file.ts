@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { UsageError } from '../formats/usage-error.ts';
+import { messageOf } from '../primitives/checks/message-of.ts';
 import { installRemedy } from '../primitives/host/optional-packages.ts';
 
 /** The code and the remedy of the errors of {@link importFile}. */
@@ -25,7 +26,7 @@ export async function importFile(file: string, faults: ImportFaults): Promise<ob
   try {
     return await import(pathToFileURL(path).href);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = messageOf(cause);
     throw unreadable(faults, file, reason, cause, cause instanceof SyntaxError ? await lineOfFault(path) : undefined);
   }
 }

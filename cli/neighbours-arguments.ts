@@ -2,7 +2,7 @@ import { type HostMetric, METRIC_NAMES, metricCalled, recordOf } from '../algori
 import { UsageError } from '../formats/usage-error.ts';
 import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, parseCompute } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
-import { suggest } from './suggest.ts';
+import { remedyFor, suggest } from './suggest.ts';
 import { parseTableInOut, type TableInOut, tableSpecs } from './table-files.ts';
 import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
 
@@ -146,8 +146,7 @@ function parseMetric(given: string, option: string): HostMetric {
   const name = given.toLowerCase();
   const metric = metricCalled(name);
   if (metric !== undefined) return metric;
-  const meant = suggest(name, METRIC_NAMES);
   throw new UsageError('usage/not-a-choice', `${option} cannot be ${given}.`, {
-    remedy: meant === undefined ? `Choose from ${METRIC_NAMES.join(', ')}, and l3 to l64.` : `Did you mean ${meant}?`,
+    remedy: remedyFor(suggest(name, METRIC_NAMES), `Choose from ${METRIC_NAMES.join(', ')}, and l3 to l64.`),
   });
 }

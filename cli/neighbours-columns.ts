@@ -1,6 +1,6 @@
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { suggest } from './suggest.ts';
+import { nearestName, remedyFor } from './suggest.ts';
 import { parseColumns } from './table-text/questions.ts';
 
 /** The columns of a table that contain the coordinates. */
@@ -44,9 +44,8 @@ export function coordinateColumns(table: TableFile, { option, given }: ColumnsOp
 export function requireIdColumn({ file, fields }: TableFile, option: string, name: string): void {
   const names = fields.map((field) => field.name);
   if (names.includes(name)) return;
-  const nearest = nearestName(name, names);
   throw new UsageError('usage/unknown-column', `${option}: ${file} has no column "${name}".`, {
-    remedy: nearest === undefined ? `It has ${listed(names)}.` : `Did you mean ${nearest}?`,
+    remedy: remedyFor(nearestName(name, names), `It has ${listed(names)}.`),
   });
 }
 
@@ -158,11 +157,6 @@ function requireNumbers(table: TableFile, option: string, name: string): void {
     got: what,
     remedy: `Choose columns with ${option}.`,
   });
-}
-
-function nearestName(name: string, names: readonly string[]): string | undefined {
-  const lower = name.toLowerCase();
-  return names.find((each) => each.toLowerCase() === lower) ?? suggest(name, names);
 }
 
 const SHOWN = 24;

@@ -6,7 +6,7 @@ import type { QueueListOptions, QueueRunOptions } from './queue-arguments.ts';
 import type { QueuePlace } from './queue-options.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
-import { suggest } from './suggest.ts';
+import { remedyFor, suggest } from './suggest.ts';
 import { textTable } from './text-table.ts';
 import { RunRecord } from './zonal-record.ts';
 
@@ -90,10 +90,9 @@ async function findRun(
   const run = runs.find((each) => each.id === id);
   if (run !== undefined) return { run, workers };
   const ids = runs.map((each) => each.id);
-  const meant = suggest(id, ids);
   const others = ids.length === 0 ? 'It has none: a run leaves the queue when it ends.' : `It has ${ids.join(', ')}.`;
   throw new UsageError('queue/no-run', `The queue has no run ${id}.`, {
-    remedy: meant === undefined ? others : `Did you mean ${meant}?`,
+    remedy: remedyFor(suggest(id, ids), others),
   });
 }
 

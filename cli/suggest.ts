@@ -13,6 +13,17 @@ export function suggest(word: string, candidates: readonly string[]): string | u
   return ranked[0]?.candidate;
 }
 
+/** Like {@link suggest}, for names whose case matters: one that differs in case alone is meant before all others. */
+export function nearestName(name: string, names: readonly string[]): string | undefined {
+  const lower = name.toLowerCase();
+  return names.find((each) => each.toLowerCase() === lower) ?? suggest(name, names);
+}
+
+/** What to do about a mistyped word: to write the one that was `meant`; if none is similar, `otherwise`. */
+export function remedyFor(meant: string | undefined, otherwise: string): string {
+  return meant === undefined ? otherwise : `Did you mean ${meant}?`;
+}
+
 /** The edit distance of two words. A swap of adjacent letters counts as one edit (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)];

@@ -3,7 +3,7 @@ import { chosenFields } from '../formats/tables/table-errors.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
-import { suggest } from './suggest.ts';
+import { nearestName, remedyFor } from './suggest.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { parseAggregates, parseColumns, parseCondition } from './table-text/questions.ts';
 import { timesInCondition } from './table-times.ts';
@@ -107,12 +107,9 @@ function parseOrder(text: string, names: readonly string[]): Order {
   const descending = direction.toLowerCase() === 'desc';
   if (names.includes(bare)) return { by: bare, descending };
   if (names.includes(text.trim())) return { by: text.trim(), descending: false };
-  const nearest = names.find((name) => name.toLowerCase() === bare.toLowerCase()) ?? suggest(bare, names);
+  const some = `There are ${names.slice(0, 12).join(', ')}; after a name, asc or desc.`;
   throw new UsageError('usage/unknown-column', `--order-by: The answer has no column "${bare}".`, {
-    remedy:
-      nearest === undefined
-        ? `There are ${names.slice(0, 12).join(', ')}; after a name, asc or desc.`
-        : `Did you mean ${nearest}?`,
+    remedy: remedyFor(nearestName(bare, names), some),
   });
 }
 

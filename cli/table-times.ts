@@ -1,14 +1,11 @@
 import type { Condition, Expression, LiteralValue } from '../algorithms/tables/index.ts';
 import { parseClock } from '../formats/tables/csv/times.ts';
-import type { TableField } from '../formats/tables/table-file.ts';
+import { type TableField, UNIT_DIGITS } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { timeOf } from './table-text/times.ts';
 
 type Fields = ReadonlyMap<string, TableField>;
 type TimeField = TableField & { readonly type: 'timestamp' | 'time' };
-
-/** The exponent e for each unit: the unit is 10^e nanoseconds. */
-const CLOCK_DIGITS = { s: 9, ms: 6, us: 3, ns: 0 } as const;
 
 /**
  * Converts times written as strings to integers, in the unit of the column with which they are compared.
@@ -111,7 +108,7 @@ const EXAMPLE = "Write times as '2001-01-31' or '2001-01-31 09:30:00'.";
 function timeLiteral(text: string, field: TimeField): LiteralValue {
   if (field.type === 'time') {
     const nanos = parseClock(text);
-    if (nanos !== undefined) return { units: nanos, scale: CLOCK_DIGITS[field.unit] };
+    if (nanos !== undefined) return { units: nanos, scale: UNIT_DIGITS.ns - UNIT_DIGITS[field.unit] };
     throw new UsageError('table/time', `--where: '${text}' is not a time of day, and "${field.name}" holds these.`, {
       remedy: "Write times of day as '09:30' or '09:30:00.25'.",
     });

@@ -1,4 +1,5 @@
 import { type NodeContext, type NodeFunction, type RemoteModules, UnfitWorkerError } from '../graph/index.ts';
+import { messageOf } from '../primitives/checks/message-of.ts';
 import type { ServeQueueOptions, WorkerNews } from '../queues/index.ts';
 import { counted } from './grouped.ts';
 import type { News, RunSummary } from './log.ts';
@@ -134,10 +135,6 @@ function sentenceOf(news: WorkerNews, { label, place, lanes, modules }: WorkerFa
 
 function fieldsOf(news: WorkerNews): object {
   return news.kind === 'failed' ? { ...news, error: messageOf(news.error) } : news;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function summaryOf({ sums, runs }: WorkerTally): RunSummary {

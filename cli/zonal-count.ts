@@ -2,7 +2,6 @@ import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { SurfaceJob, ZonalHistogram, ZonalJob } from '../algorithms/zonal/index.ts';
-import type { CountJob } from '../algorithms/zonal/zonal.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';
@@ -37,7 +36,7 @@ export interface CountParts<C> {
 }
 
 /** What is counted, without the rasters. */
-export function jobOf({ options, zones }: Counting): CountJob {
+export function jobOf({ options, zones }: Counting): Omit<ZonalJob, 'raster'> {
   const { binning, fill } = options;
   const memoryBytes = sharesOf(options.memoryBytes).counters;
   return { zones, binning, fill, statistics: wantsStatistics(options), memoryBytes };

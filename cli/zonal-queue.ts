@@ -3,6 +3,7 @@ import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { graph, type WorkQueue } from '../graph/index.ts';
 import { QuadrilleError } from '../primitives/checks/errors.ts';
+import { messageOf } from '../primitives/checks/message-of.ts';
 import { counted } from './grouped.ts';
 import type { News } from './log.ts';
 import type { QueuePlace } from './queue-options.ts';
@@ -296,7 +297,3 @@ function strange(id: string): QuadrilleError {
 }
 
 const capital = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`;
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
-}

@@ -1,4 +1,5 @@
 import { QuadrilleError } from '../primitives/checks/errors.ts';
+import { messageOf } from '../primitives/checks/message-of.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The error for an output file that cannot be opened for writing. */
@@ -29,5 +30,5 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Why a file cannot be written, as the end of a sentence. */
 export function reason(cause: unknown): string {
   const code = (cause as NodeJS.ErrnoException | undefined)?.code;
-  return (code === undefined ? undefined : REASONS[code]) ?? (cause instanceof Error ? cause.message : String(cause));
+  return (code === undefined ? undefined : REASONS[code]) ?? messageOf(cause);
 }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { GraphError } from '../primitives/checks/errors.ts';
+import { messageOf } from '../primitives/checks/message-of.ts';
 import { checkServer } from './check-server.ts';
 import type { RedisPackages } from './redis-packages.ts';
 
@@ -10,8 +11,6 @@ const SERVER_TIMEOUT = 5000;
  * word. Longer than any command waits, which is 5 seconds for jobs and for events.
  */
 const DEAD_AFTER = 12_000;
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A Redis URL without its password, for messages. */
 export function shownUrl(url: string): string {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { GraphError } from '../primitives/checks/errors.ts';
+import { messageOf } from '../primitives/checks/message-of.ts';
 
 /** Holds a random id, by which processes find out whether they see the same folder. */
 const ID_FILE = '.quadrille-queue';
@@ -26,7 +27,7 @@ export async function folderId(folder: string): Promise<string> {
   } catch (cause) {
     throw new GraphError('graph/remote-folder', `The folder ${folder} cannot be used for a queue.`, {
       expected: 'a folder that all processes see and may write to',
-      got: cause instanceof Error ? cause.message : String(cause),
+      got: messageOf(cause),
       cause,
     });
   }

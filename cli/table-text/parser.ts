@@ -15,7 +15,7 @@ import {
   truth,
 } from '../../algorithms/tables/index.ts';
 import type { UsageError } from '../../formats/usage-error.ts';
-import { suggest } from '../suggest.ts';
+import { nearestName } from '../suggest.ts';
 import { MAX_DIGITS, numberOf } from './numbers.ts';
 import { type OptionText, textError } from './text-error.ts';
 import { type Token, tokensOf } from './tokens.ts';
@@ -285,8 +285,7 @@ const SHOWN_COLUMNS = 12;
 
 function unknownColumn(given: OptionText, { text, at }: Token, columns: readonly string[]): UsageError {
   const { option } = given;
-  const lower = text.toLowerCase();
-  const nearest = columns.find((name) => name.toLowerCase() === lower) ?? suggest(text, columns);
+  const nearest = nearestName(text, columns);
   const some = columns.slice(0, SHOWN_COLUMNS).join(', ') + (columns.length > SHOWN_COLUMNS ? ', …' : '');
   const others = option === '--where' ? `There are ${some}; strings stand in 'single quotes'.` : `There are ${some}.`;
   const remedy = nearest === undefined ? others : `Did you mean ${quotedName(nearest)}?`;

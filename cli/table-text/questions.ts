@@ -1,5 +1,5 @@
 import type { Aggregate, Aggregates, Condition } from '../../algorithms/tables/index.ts';
-import { suggest } from '../suggest.ts';
+import { remedyFor, suggest } from '../suggest.ts';
 import { type Parser, parserOf } from './parser.ts';
 import type { OptionText } from './text-error.ts';
 import type { Token } from './tokens.ts';
@@ -112,8 +112,7 @@ function aliasOf(parser: Parser): string {
 
 function unknownFunction(parser: Parser, token: Token): Error {
   if (token.kind === 'end') return parser.wrong(token, 'An aggregate is missing at the end.');
-  const nearest = suggest(token.text.toLowerCase(), FUNCTIONS);
-  const remedy = nearest === undefined ? `There are ${FUNCTIONS.join(', ')}.` : `Did you mean ${nearest}?`;
+  const remedy = remedyFor(suggest(token.text.toLowerCase(), FUNCTIONS), `There are ${FUNCTIONS.join(', ')}.`);
   return parser.wrong(token, 'This is not an aggregate.', remedy);
 }
 

@@ -1,6 +1,6 @@
 import { daysOf } from '../../algorithms/tables/dates.ts';
 import type { LiteralValue } from '../../algorithms/tables/index.ts';
-import type { TimestampUnit } from '../../formats/tables/table-file.ts';
+import { type TimestampUnit, UNIT_DIGITS } from '../../formats/tables/table-file.ts';
 
 /** A time that was parsed from a literal. */
 export interface ParsedTime {
@@ -12,9 +12,6 @@ export interface ParsedTime {
 
 const PATTERN =
   /^([+-]\d{6,12}|\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,99}))?)?(?:(Z)|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)?)?$/;
-
-/** Number of decimal digits of a second that a unit has. */
-const DIGITS: { readonly [unit in TimestampUnit]: number } = { s: 0, ms: 3, us: 6, ns: 9 };
 
 /**
  * Parses a date or a time, as `quadrille table` prints them: `2001-01-31`, or `2001-01-31T09:30:00.123456789Z`. A blank
@@ -35,7 +32,7 @@ export function timeOf(text: string): ParsedTime | undefined {
   const units = seconds * 10n ** BigInt(fraction.length) + BigInt(`0${fraction}`);
   return {
     in(unit) {
-      const finer = fraction.length - DIGITS[unit];
+      const finer = fraction.length - UNIT_DIGITS[unit];
       return finer > 0 ? { units, scale: finer } : units * 10n ** BigInt(-finer);
     },
     isUtc: zulu !== undefined || sign !== undefined,

@@ -1,5 +1,6 @@
 import { decode } from 'fast-png';
 import { Unzlib } from 'fflate';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 import { overMemory } from '../memory.ts';
 import { type LabelRows, type Labels, rowsOf } from './label-rows.ts';
 import { damagedPng, type PngChunks, readPngChunks, withoutAncillary } from './png-chunks.ts';
@@ -48,7 +49,7 @@ function decodeWhole(bytes: Uint8Array, file: string): Labels {
   try {
     return decode(bytes).data as Uint8Array | Uint16Array;
   } catch (cause) {
-    throw damagedPng(cause instanceof Error ? cause.message : String(cause), file, cause);
+    throw damagedPng(messageOf(cause), file, cause);
   }
 }
 
@@ -90,7 +91,7 @@ function* inflated(data: readonly Uint8Array[], file: string): Generator<Uint8Ar
     try {
       inflate.push(bytes, isLast);
     } catch (cause) {
-      throw damagedPng(cause instanceof Error ? cause.message : String(cause), file, cause);
+      throw damagedPng(messageOf(cause), file, cause);
     }
     return ready;
   };

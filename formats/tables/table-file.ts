@@ -15,6 +15,9 @@ export type FieldType =
 
 export type TimestampUnit = 's' | 'ms' | 'us' | 'ns';
 
+/** Number of decimal digits of a second that a unit has. */
+export const UNIT_DIGITS: { readonly [unit in TimestampUnit]: number } = { s: 0, ms: 3, us: 6, ns: 9 };
+
 /** A column of a table file: its name and type. */
 export type TableField = FieldType & {
   readonly name: string;

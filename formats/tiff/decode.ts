@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { inflate, inflateSync } from 'node:zlib';
 import { SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 import { type BlockCoding, rowBytes } from './layout.ts';
 import { unpackLzw } from './lzw.ts';
 import { unpackPackBits } from './packbits.ts';
@@ -95,7 +96,7 @@ function inflateOptions(size: number, coding: BlockCoding): InflateOptions {
 const CHUNK_SLACK = 64;
 
 function notInflated(file: string, block: number, cause: unknown): FormatError {
-  return corrupt(file, block, `deflate says "${cause instanceof Error ? cause.message : cause}"`, cause);
+  return corrupt(file, block, `deflate says "${messageOf(cause)}"`, cause);
 }
 
 function corrupt(file: string, block: number, reason: string, cause?: unknown): FormatError {

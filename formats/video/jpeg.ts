@@ -1,4 +1,5 @@
 import { type ErrorPlace, FormatError } from '../../primitives/checks/errors.ts';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 import { RGB, takeChannel, takeSamples } from './grey.ts';
 import { standardTables } from './jpeg-tables.ts';
 import type { VideoChannel } from './video.ts';
@@ -54,7 +55,7 @@ export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promi
       else takeSamples(data, 0, 3, grey, 0, pixels);
       return grey;
     } catch (cause) {
-      throw damaged(cause instanceof Error ? cause.message : String(cause), place, cause);
+      throw damaged(messageOf(cause), place, cause);
     }
   };
 }

@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { inflate, type ZlibOptions } from 'node:zlib';
 import { decode } from 'fast-png';
 import type { Note } from '../../algorithms/notes.ts';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 import { damagedPng, type PngChunks, readPngImage, withoutAncillary } from '../result-sets/png-chunks.ts';
 import { samplesOf, unfilter } from '../result-sets/png-labels.ts';
 import { isGreyPalette, paletteTable, RGB, takeChannel, takeSamples } from './grey.ts';
@@ -73,7 +74,7 @@ async function eachRow(png: PngChunks, file: string, place: PlaceRow): Promise<v
     maxOutputLength: size + SLACK,
     chunkSize: size + SLACK,
   }).catch((cause) => {
-    throw damagedPng(cause instanceof Error ? cause.message : String(cause), file, cause);
+    throw damagedPng(messageOf(cause), file, cause);
   });
   if (unpacked.length < size) throw damagedPng(`${unpacked.length} bytes of ${size}`, file);
   const samples = samplesOf({ width: width * step, depth });
@@ -108,7 +109,7 @@ function decodeWhole(bytes: Uint8Array, file: string): Grey {
   try {
     return decode(withoutAncillary(bytes, file)).data as Grey;
   } catch (cause) {
-    throw damagedPng(cause instanceof Error ? cause.message : String(cause), file, cause);
+    throw damagedPng(messageOf(cause), file, cause);
   }
 }
 

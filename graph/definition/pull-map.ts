@@ -2,6 +2,7 @@ import { Observable } from 'rxjs';
 import { requireArguments, requireOptions } from '../../primitives/checks/arguments.ts';
 import { GraphError } from '../../primitives/checks/errors.ts';
 import { aFlag, aFunction, aNumber, aText, type FieldKinds } from '../../primitives/checks/kinds.ts';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 import { tell } from '../../primitives/checks/warnings.ts';
 import { deliver, demandOf } from '../run/demand.ts';
 import { aSource, openReader, type PullSource } from '../run/pull-source.ts';
@@ -214,6 +215,5 @@ export function itemFailure(cause: unknown, node: string, record: number): unkno
 function failure(cause: unknown, code: string, what: string, node: string, record: number): unknown {
   const passes = cause instanceof GraphError || (cause instanceof Error && cause.name === 'AbortError');
   if (passes) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return new GraphError(code, `${what}: ${message}`, { place: { node, record }, cause });
+  return new GraphError(code, `${what}: ${messageOf(cause)}`, { place: { node, record }, cause });
 }

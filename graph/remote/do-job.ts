@@ -1,4 +1,5 @@
 import { GraphError } from '../../primitives/checks/errors.ts';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { NodeContext, NodeFunction } from '../run/attempts.ts';
 import { type ItemNews, type RemoteMark, readFacts, writeNews, writeThrown } from './job-wire.ts';
@@ -23,7 +24,7 @@ export class UnfitWorkerError extends Error {
   }
 
   constructor(cause: unknown) {
-    super(cause instanceof Error ? cause.message : `${cause}`, { cause });
+    super(messageOf(cause), { cause });
   }
 }
 
@@ -125,7 +126,7 @@ async function functionOf(
     });
   }
   const exported = await modules[id]!().catch((cause: unknown) => {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = messageOf(cause);
     throw new GraphError('graph/remote-module', `The worker cannot load the module ${id}: ${message}`, { cause });
   });
   const work = Object.hasOwn(exported, name) ? (exported as Readonly<Record<string, unknown>>)[name] : undefined;

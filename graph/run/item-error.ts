@@ -1,4 +1,5 @@
 import { GraphError } from '../../primitives/checks/errors.ts';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 
 /** Which item failed, where, how often, and what happened to it. */
 export interface FailedItem {
@@ -29,10 +30,9 @@ export class ItemError extends GraphError {
   readonly outcome: 'skipped' | 'stopped';
 
   constructor({ path, index, item, attempts, outcome }: FailedItem, cause: unknown) {
-    const message = cause instanceof Error ? cause.message : String(cause);
     const tries = attempts === 1 ? '' : ` ${attempts} times`;
     const place = { node: path, record: item ?? index };
-    super('graph/item-failed', `The item failed${tries}: ${message}`, { place, cause });
+    super('graph/item-failed', `The item failed${tries}: ${messageOf(cause)}`, { place, cause });
     this.index = index;
     this.item = item;
     this.attempts = attempts;

@@ -1,4 +1,5 @@
 import { GraphError } from '../../primitives/checks/errors.ts';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 import type { OnWarning } from '../../primitives/checks/warnings.ts';
 import type { ErrorPolicy } from '../definition/error-policy.ts';
 import type { NodeMeta } from '../definition/shape.ts';
@@ -188,7 +189,7 @@ export function endOutputs(node: NodeRun): void {
  */
 export function nodeError({ path }: NodeRun, cause: unknown, record?: string | number): GraphError {
   if (cause instanceof GraphError) return cause;
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = messageOf(cause);
   return new GraphError('graph/node-failed', `The node failed: ${message}`, { place: { node: path, record }, cause });
 }
 

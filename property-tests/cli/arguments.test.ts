@@ -102,12 +102,11 @@ describe('parseZonalArguments', () => {
 
   test('fills in defaults', () => {
     expect(parse('--unique')).toMatchObject({
-      band: 1,
+      rasterOptions: { band: 1, nodata: undefined },
       out: '-',
       format: 'csv',
       backend: 'auto',
       adapter: 'auto',
-      nodata: undefined,
       workers: undefined,
       jsonLog: false,
     });

@@ -1,6 +1,6 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { isSet } from '../bits.ts';
-import type { TableField, TimestampUnit } from '../table-file.ts';
+import { type TableField, type TimestampUnit, UNIT_DIGITS } from '../table-file.ts';
 
 /** Formats the cell at a row as text. The cell must not be null. */
 export type CellText = (row: number) => string;
@@ -76,10 +76,8 @@ function padded(value: number | bigint, digits: number): string {
   return String(value).padStart(digits, '0');
 }
 
-const DIGITS: { readonly [unit in TimestampUnit]: number } = { s: 0, ms: 3, us: 6, ns: 9 };
-
 function timeText(time: bigint, unit: TimestampUnit, utc: boolean): string {
-  const perDay = 86_400n * 10n ** BigInt(DIGITS[unit]);
+  const perDay = 86_400n * 10n ** BigInt(UNIT_DIGITS[unit]);
   const day = (time - (((time % perDay) + perDay) % perDay)) / perDay;
   return `${dateText(Number(day))}T${clockText(time - day * perDay, unit)}${utc ? 'Z' : ''}`;
 }
@@ -87,7 +85,7 @@ function timeText(time: bigint, unit: TimestampUnit, utc: boolean): string {
 /** Formats a time since midnight as `HH:MM:SS`, with as many decimals as it has. */
 function clockText(time: bigint, unit: TimestampUnit): string {
   if (time < 0n) return `-${clockText(-time, unit)}`;
-  const digits = DIGITS[unit];
+  const digits = UNIT_DIGITS[unit];
   const perSecond = 10n ** BigInt(digits);
   const seconds = time / perSecond;
   const fraction = digits === 0 ? '' : padded(time % perSecond, digits).replace(/0+$/, '');
