@@ -2,7 +2,7 @@ import type { OperationName, ScalarType } from '../../ir/ir.ts';
 import { arityOf, factsOf, operationNames, typeOf, wgslOf } from '../../ir/operations.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
-import { errorAt, type Position, type SourceText } from './source.ts';
+import { errorAt, type Position } from './source.ts';
 import { isAbstract, isScalar, isScalarName, type ScalarValue, type TextValue, typeName } from './values.ts';
 
 /** The value of an argument, and its position in the text for error messages. */
@@ -23,111 +23,89 @@ const operations: ReadonlyMap<string, OperationName> = new Map(
 export const builtinNames: readonly string[] = [...operations.keys(), 'clamp'];
 
 /** Records a call of a built-in WGSL function and returns its result. */
-export function applyBuiltin(
-  source: SourceText,
-  position: Position,
-  name: string,
-  args: readonly Argument[],
-): TextValue {
+export function applyBuiltin(position: Position, name: string, args: readonly Argument[]): TextValue {
   const operation = operations.get(name);
-  requireCount(source, position, name, args, operation === undefined ? 3 : arityOf(operation));
-  if (name === 'select') return applySelect(source, args);
-  const values = alike(source, args);
+  requireCount(position, name, args, operation === undefined ? 3 : arityOf(operation));
+  if (name === 'select') return applySelect(args);
+  const values = alike(args);
   if (operation === undefined) {
-    const raised = extreme(source, position, 'max', values[0]!, values[1]!);
-    return extreme(source, position, 'min', raised, values[2]!);
+    const raised = extreme(position, 'max', values[0]!, values[1]!);
+    return extreme(position, 'min', raised, values[2]!);
   }
-  if (name === 'min' || name === 'max') return extreme(source, position, name, values[0]!, values[1]!);
-  const operands = values.map((value) => concrete(source, position, value));
-  return applyOperation(source, position, name, operation, operands);
+  if (name === 'min' || name === 'max') return extreme(position, name, values[0]!, values[1]!);
+  const operands = values.map((value) => concrete(position, value));
+  return applyOperation(position, name, operation, operands);
 }
 
 /** Records the conversion `T(x)` of a value to a scalar type. */
-export function applyConversion(
-  source: SourceText,
-  position: Position,
-  type: ScalarType,
-  args: readonly Argument[],
-): TextValue {
-  requireCount(source, position, type, args, 1);
+export function applyConversion(position: Position, type: ScalarType, args: readonly Argument[]): TextValue {
+  requireCount(position, type, args, 1);
   const { value, position: at } = args[0]!;
   const fits = isAbstract(value) && type !== 'bool' && (value.type === 'abstract-int' || type === 'f32');
-  if (fits) return concreteAs(source, at, value, type);
-  return apply('convert', [scalar(source, at, value, type).operand], type);
+  if (fits) return concreteAs(at, value, type);
+  return apply('convert', [scalar(at, value, type).operand], type);
 }
 
 /** `bitcast<T>(x)`. */
-export function applyBitcast(
-  source: SourceText,
-  position: Position,
-  name: string,
-  args: readonly Argument[],
-): TextValue {
-  requireCount(source, position, `bitcast<${name}>`, args, 1);
+export function applyBitcast(position: Position, name: string, args: readonly Argument[]): TextValue {
+  requireCount(position, `bitcast<${name}>`, args, 1);
   const { value, position: at } = args[0]!;
-  const operand = scalar(source, at, value, 'bitcast');
+  const operand = scalar(at, value, 'bitcast');
   const type = isScalarName(name) ? typeOf('bits', [operand.type], name) : undefined;
   if (type !== undefined) return apply('bits', [operand.operand], type);
-  throw errorAt(source, position, 'type', `A bitcast from ${operand.type} to ${name} is not defined.`);
+  throw errorAt(position, 'type', `A bitcast from ${operand.type} to ${name} is not defined.`);
 }
 
 /** Throws if a call does not have the required number of arguments. */
-export function requireCount(
-  source: SourceText,
-  position: Position,
-  name: string,
-  args: readonly unknown[],
-  count: number,
-): void {
+export function requireCount(position: Position, name: string, args: readonly unknown[], count: number): void {
   if (args.length === count) return;
-  throw errorAt(source, position, 'arguments', `${name} is called with the wrong number of arguments.`, {
+  throw errorAt(position, 'arguments', `${name} is called with the wrong number of arguments.`, {
     expected: count,
     got: args.length,
   });
 }
 
-function scalar(source: SourceText, position: Position, value: TextValue, taker: string): ScalarValue {
-  const operand = concrete(source, position, value);
+function scalar(position: Position, value: TextValue, taker: string): ScalarValue {
+  const operand = concrete(position, value);
   if (isScalar(operand)) return operand;
-  throw errorAt(source, position, 'type', `${taker} takes a scalar.`, {
+  throw errorAt(position, 'type', `${taker} takes a scalar.`, {
     expected: 'a scalar',
     got: typeName(operand.type),
   });
 }
 
 /** Converts arguments to a common concrete type. If all are abstract (numbers without a suffix), they stay abstract. */
-function alike(source: SourceText, args: readonly Argument[]): readonly TextValue[] {
+function alike(args: readonly Argument[]): readonly TextValue[] {
   const typed = args.map(({ value }) => value).find(isScalar);
   return args.map(({ value, position }) => {
-    if (typed !== undefined) return coerceScalar(source, position, value, typed.type, 'An argument');
-    return isAbstract(value) ? value : scalar(source, position, value, 'This function');
+    if (typed !== undefined) return coerceScalar(position, value, typed.type, 'An argument');
+    return isAbstract(value) ? value : scalar(position, value, 'This function');
   });
 }
 
-function extreme(source: SourceText, position: Position, name: 'min' | 'max', a: TextValue, b: TextValue): TextValue {
-  if (isScalar(a)) return applyOperation(source, position, name, name, [a, b]);
-  const less = applyBinary(source, position, '<', a, b) as ScalarValue & { operand: { value: boolean } };
+function extreme(position: Position, name: 'min' | 'max', a: TextValue, b: TextValue): TextValue {
+  if (isScalar(a)) return applyOperation(position, name, name, [a, b]);
+  const less = applyBinary(position, '<', a, b) as ScalarValue & { operand: { value: boolean } };
   return less.operand.value === (name === 'min') ? a : b;
 }
 
-function applySelect(source: SourceText, [a, b, condition]: readonly Argument[]): TextValue {
-  const choice = coerceScalar(source, condition!.position, condition!.value, 'bool', 'The condition of select');
-  const [no, yes] = alike(source, [a!, b!]).map((value, i) => concrete(source, [a!, b!][i]!.position, value));
-  return applyOperation(source, a!.position, 'select', 'select', [no!, yes!, choice]);
+function applySelect([a, b, condition]: readonly Argument[]): TextValue {
+  const choice = coerceScalar(condition!.position, condition!.value, 'bool', 'The condition of select');
+  const [no, yes] = alike([a!, b!]).map((value, i) => concrete([a!, b!][i]!.position, value));
+  return applyOperation(a!.position, 'select', 'select', [no!, yes!, choice]);
 }
 
 function applyOperation(
-  source: SourceText,
   position: Position,
   name: string,
   operation: OperationName,
   values: readonly TextValue[],
 ): ScalarValue {
-  const scalars = values.map((value) => scalar(source, position, value, name));
+  const scalars = values.map((value) => scalar(position, value, name));
   const types = scalars.map(({ type }) => type);
   const type = typeOf(operation, types);
   if (type === undefined)
-    throw errorAt(source, position, 'type', `Function ${name} is not defined for ${types.join(' and ')}.`);
+    throw errorAt(position, 'type', `Function ${name} is not defined for ${types.join(' and ')}.`);
   return apply(
     operation,
     scalars.map(({ operand }) => operand),

@@ -19,28 +19,27 @@ export function evaluate(context: Context, expression: Expression): TextValue {
   }
   return spine.reduceRight(
     (value, node) => {
-      if (node.kind === 'member') return memberOf(context, node.position, value, node.field);
-      return applyBinary(context.program.source, node.position, node.operator, value, evaluate(context, node.right));
+      if (node.kind === 'member') return memberOf(node.position, value, node.field);
+      return applyBinary(node.position, node.operator, value, evaluate(context, node.right));
     },
     evaluateFirst(context, first),
   );
 }
 
 function evaluateFirst(context: Context, expression: Exclude<Expression, Binary | Member>): TextValue {
-  const { source } = context.program;
   const { position } = expression;
   switch (expression.kind) {
     case 'number':
-      return parseNumber(source, position, expression.text);
+      return parseNumber(position, expression.text);
     case 'bool':
       return { type: 'bool', operand: { kind: 'literal', type: 'bool', value: expression.value } };
     case 'name':
       return valueOfName(context, position, expression.name);
     case 'unary':
       if (expression.operator !== '&') {
-        return applyUnary(source, position, expression.operator, evaluate(context, expression.operand));
+        return applyUnary(position, expression.operator, evaluate(context, expression.operand));
       }
-      throw errorAt(source, position, 'type', 'Functors have no pointers.', {
+      throw errorAt(position, 'type', 'Functors have no pointers.', {
         remedy: '& may only be used in arrayLength(&name).',
       });
     case 'index':
@@ -54,25 +53,25 @@ function valueOfName(context: Context, position: Position, name: string): TextVa
   const entry = lookUp(context, name, position);
   if (entry === undefined) throw unresolved(context, position, name);
   if (entry.kind !== 'array') return entry.value;
-  throw errorAt(context.program.source, position, 'type', `${name} is an array.`, {
+  throw errorAt(position, 'type', `${name} is an array.`, {
     remedy: `Read ${name}[index] or arrayLength(&${name}).`,
   });
 }
 
 function unresolved({ program, result }: Context, position: Position, name: string): Error {
-  const { source, functions, structs } = program;
-  if (functions.has(name)) return errorAt(source, position, 'type', `${name} is a function.`, { remedy: 'Call it.' });
-  if (structs.has(name) || isScalarName(name)) return errorAt(source, position, 'type', `${name} is a type.`);
+  const { functions, structs } = program;
+  if (functions.has(name)) return errorAt(position, 'type', `${name} is a function.`, { remedy: 'Call it.' });
+  if (structs.has(name) || isScalarName(name)) return errorAt(position, 'type', `${name} is a type.`);
   const where = result === undefined ? ' among the constants' : '';
-  return errorAt(source, position, 'unresolved', `There is no ${name}${where}.`, {
+  return errorAt(position, 'unresolved', `There is no ${name}${where}.`, {
     remedy: 'Declare it before its use.',
   });
 }
 
 /** The value of a struct's field; throws if the struct has no such field. */
-export function memberOf({ program }: Context, position: Position, object: TextValue, field: string): TextValue {
+export function memberOf(position: Position, object: TextValue, field: string): TextValue {
   if (!('fields' in object)) {
-    throw errorAt(program.source, position, 'type', `${typeName(object.type)} has no fields.`, {
+    throw errorAt(position, 'type', `${typeName(object.type)} has no fields.`, {
       remedy: 'Vectors are not supported: use a struct.',
     });
   }
@@ -80,22 +79,21 @@ export function memberOf({ program }: Context, position: Position, object: TextV
   const index = type.fields.findIndex(({ name }) => name === field);
   if (index >= 0) return fields[index]!;
   const names = type.fields.map(({ name }) => name);
-  throw errorAt(program.source, position, 'unresolved', `${type.name} has no field ${field}.`, {
+  throw errorAt(position, 'unresolved', `${type.name} has no field ${field}.`, {
     expected: names,
     got: field,
   });
 }
 
 function readElement(context: Context, array: Expression, index: Expression): TextValue {
-  const { source } = context.program;
   const entry = array.kind === 'name' ? lookUp(context, array.name, array.position) : undefined;
   if (array.kind !== 'name' || entry?.kind !== 'array') {
     if (array.kind === 'name' && entry === undefined) throw unresolved(context, array.position, array.name);
-    throw errorAt(source, array.position, 'type', 'Only arrays of var<storage> can be indexed.');
+    throw errorAt(array.position, 'type', 'Only arrays of var<storage> can be indexed.');
   }
-  const at = concrete(source, index.position, evaluate(context, index));
+  const at = concrete(index.position, evaluate(context, index));
   if (!isScalar(at) || (at.type !== 'u32' && at.type !== 'i32')) {
-    throw errorAt(source, index.position, 'type', `The index of ${array.name} must be an integer.`, {
+    throw errorAt(index.position, 'type', `The index of ${array.name} must be an integer.`, {
       expected: 'u32 or i32',
       got: typeName(at.type),
     });
@@ -105,31 +103,30 @@ function readElement(context: Context, array: Expression, index: Expression): Te
 }
 
 function evaluateCall(context: Context, call: Call): TextValue {
-  const { source, functions, structs } = context.program;
+  const { functions, structs } = context.program;
   const { callee, position } = call;
   if (callee === 'arrayLength') return lengthOf(context, call);
   const args = call.args.map((arg) => ({ value: evaluate(context, arg), position: arg.position }));
   const fn = functions.get(callee);
   if (fn !== undefined) return callFunction(context, fn, args, position);
   const struct = structs.get(callee);
-  if (struct !== undefined) return construct(context, struct, args, position);
+  if (struct !== undefined) return construct(struct, args, position);
   if (isScalarName(callee)) {
-    return args.length === 0 ? zeroOf(callee) : applyConversion(source, position, callee, args);
+    return args.length === 0 ? zeroOf(callee) : applyConversion(position, callee, args);
   }
-  if (call.template !== undefined) return applyBitcast(source, position, call.template.name, args);
-  if (builtinNames.includes(callee)) return applyBuiltin(source, position, callee, args);
-  throw errorAt(source, position, 'unresolved', `There is no function ${callee}.`, {
+  if (call.template !== undefined) return applyBitcast(position, call.template.name, args);
+  if (builtinNames.includes(callee)) return applyBuiltin(position, callee, args);
+  throw errorAt(position, 'unresolved', `There is no function ${callee}.`, {
     remedy: `Declare it. Built-in functions are ${builtinNames.join(', ')}, arrayLength and bitcast.`,
   });
 }
 
 function lengthOf(context: Context, { args, position }: Call): ScalarValue {
-  const { source } = context.program;
-  requireCount(source, position, 'arrayLength', args, 1);
+  requireCount(position, 'arrayLength', args, 1);
   const [arg] = args;
   const name = arg!.kind === 'unary' && arg!.operator === '&' && arg!.operand.kind === 'name' ? arg!.operand.name : '';
   if (lookUp(context, name, arg!.position)?.kind !== 'array') {
-    throw errorAt(source, arg!.position, 'type', 'arrayLength takes an array of var<storage>.', {
+    throw errorAt(arg!.position, 'type', 'arrayLength takes an array of var<storage>.', {
       remedy: 'Write arrayLength(&name).',
     });
   }
@@ -145,31 +142,25 @@ function callFunction(
   position: Position,
 ): TextValue {
   const { program, result } = context;
-  const { source } = program;
   if (result === undefined) {
-    throw errorAt(source, position, 'constant', `A constant must not call ${fn.name}.`, {
+    throw errorAt(position, 'constant', `A constant must not call ${fn.name}.`, {
       remedy: 'Call it in a function.',
     });
   }
-  requireCount(source, position, fn.name, args, fn.parameters.length);
+  requireCount(position, fn.name, args, fn.parameters.length);
   const values = fn.parameters.map(({ name, type }, i) => {
     const { value, position: at } = args[i]!;
-    return coerce(source, at, value, program.typeOf(type), `Argument ${name} of ${fn.name}`);
+    return coerce(at, value, program.typeOf(type), `Argument ${name} of ${fn.name}`);
   });
   return program.call(fn, values, position);
 }
 
 /** Evaluates the constructor of a struct: `S(a, b)`, or `S()` for zeros. */
-function construct(
-  { program: { source } }: Context,
-  struct: Struct,
-  args: readonly Argument[],
-  position: Position,
-): TextValue {
+function construct(struct: Struct, args: readonly Argument[], position: Position): TextValue {
   if (args.length === 0) return zeroOf(struct);
-  requireCount(source, position, struct.name, args, struct.fields.length);
+  requireCount(position, struct.name, args, struct.fields.length);
   const fields = struct.fields.map(({ name, type }, i) =>
-    coerce(source, args[i]!.position, args[i]!.value, type, `Field ${name} of ${struct.name}`),
+    coerce(args[i]!.position, args[i]!.value, type, `Field ${name} of ${struct.name}`),
   );
   return { type: struct, fields };
 }

@@ -2,7 +2,7 @@ import type { Operand, OperationName, ScalarType } from '../../ir/ir.ts';
 import { arityOf, factsOf, operationNames, typeOf, wgslOf } from '../../ir/operations.ts';
 import { literal, operate, use } from '../recorder.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
-import { errorAt, type Position, type SourceText } from './source.ts';
+import { errorAt, type Position } from './source.ts';
 import { type AbstractValue, isAbstract, isScalar, type ScalarValue, type TextValue, typeName } from './values.ts';
 
 const operations: { readonly [operator: string]: OperationName } = {
@@ -24,23 +24,16 @@ export function apply(name: OperationName, operands: readonly Operand[], type: S
 }
 
 /** Records a unary operation: `operator operand`. */
-export function applyUnary(
-  source: SourceText,
-  position: Position,
-  operator: '-' | '!' | '~',
-  value: TextValue,
-): TextValue {
+export function applyUnary(position: Position, operator: '-' | '!' | '~', value: TextValue): TextValue {
   if (isAbstract(value)) {
     if (operator === '-')
-      return value.type === 'abstract-int'
-        ? abstractInt(source, position, -value.value)
-        : { ...value, value: -value.value };
+      return value.type === 'abstract-int' ? abstractInt(position, -value.value) : { ...value, value: -value.value };
     if (operator === '~' && value.type === 'abstract-int') return { type: 'abstract-int', value: ~value.value };
   }
-  const operand = concrete(source, position, value);
+  const operand = concrete(position, value);
   const takes: readonly unknown[] = operator === '!' ? ['bool'] : operator === '~' ? ['u32', 'i32'] : ['i32', 'f32'];
   if (!isScalar(operand) || !takes.includes(operand.type)) {
-    throw errorAt(source, position, 'type', `Operator ${operator} is not defined for ${typeName(operand.type)}.`, {
+    throw errorAt(position, 'type', `Operator ${operator} is not defined for ${typeName(operand.type)}.`, {
       remedy: `It takes ${takes.join(' or ')}.`,
     });
   }
@@ -48,47 +41,38 @@ export function applyUnary(
 }
 
 /** Records a binary operation: `left operator right`. */
-export function applyBinary(
-  source: SourceText,
-  position: Position,
-  operator: string,
-  left: TextValue,
-  right: TextValue,
-): TextValue {
-  if (isAbstract(left) && isAbstract(right)) return abstractBinary(source, position, operator, left, right);
+export function applyBinary(position: Position, operator: string, left: TextValue, right: TextValue): TextValue {
+  if (isAbstract(left) && isAbstract(right)) return abstractBinary(position, operator, left, right);
   if (operator === '<<' || operator === '>>') {
-    const count = coerceScalar(source, position, right, 'u32', `The count of ${operator}`);
-    return checked(source, position, operator, concrete(source, position, left), count);
+    const count = coerceScalar(position, right, 'u32', `The count of ${operator}`);
+    return checked(position, operator, concrete(position, left), count);
   }
-  const [a, b] = alike(source, position, operator, left, right);
-  return checked(source, position, operator, a, b);
+  const [a, b] = alike(position, operator, left, right);
+  return checked(position, operator, a, b);
 }
 
 function alike(
-  source: SourceText,
   position: Position,
   operator: string,
   left: TextValue,
   right: TextValue,
 ): readonly [TextValue, TextValue] {
-  if (isAbstract(left))
-    return isScalar(right) ? [concreteAs(source, position, left, right.type), right] : [left, right];
-  if (isAbstract(right)) return isScalar(left) ? [left, concreteAs(source, position, right, left.type)] : [left, right];
+  if (isAbstract(left)) return isScalar(right) ? [concreteAs(position, left, right.type), right] : [left, right];
+  if (isAbstract(right)) return isScalar(left) ? [left, concreteAs(position, right, left.type)] : [left, right];
   if (left.type === right.type) return [left, right];
-  throw errorAt(source, position, 'type', `The operands of ${operator} have different types.`, {
+  throw errorAt(position, 'type', `The operands of ${operator} have different types.`, {
     expected: typeName(left.type),
     got: typeName(right.type),
     remedy: 'Convert one of them with u32(…), i32(…) or f32(…).',
   });
 }
 
-function checked(source: SourceText, position: Position, operator: string, a: TextValue, b: TextValue): ScalarValue {
+function checked(position: Position, operator: string, a: TextValue, b: TextValue): ScalarValue {
   const name = operations[operator]!;
   const type = isScalar(a) && isScalar(b) ? typeOf(name, [a.type, b.type]) : undefined;
   const onlyBool = operator === '&&' || operator === '||';
   if (type === undefined || (onlyBool && a.type !== 'bool') || (operator === '^' && a.type === 'bool')) {
     throw errorAt(
-      source,
       position,
       'type',
       `Operator ${operator} is not defined for ${typeName(a.type)} and ${typeName(b.type)}.`,
@@ -97,35 +81,28 @@ function checked(source: SourceText, position: Position, operator: string, a: Te
   return apply(name, [(a as ScalarValue).operand, (b as ScalarValue).operand], type);
 }
 
-function abstractBinary(
-  source: SourceText,
-  position: Position,
-  operator: string,
-  left: AbstractValue,
-  right: AbstractValue,
-): TextValue {
+function abstractBinary(position: Position, operator: string, left: AbstractValue, right: AbstractValue): TextValue {
   const areIntegers = left.type === 'abstract-int' && right.type === 'abstract-int';
-  if (areIntegers) requireDefined(source, position, operator, right.value);
+  if (areIntegers) requireDefined(position, operator, right.value);
   const value = areIntegers
     ? ofIntegers[operator]?.(left.value, right.value)
     : ofFloats[operator]?.(Number(left.value), Number(right.value));
   if (typeof value === 'boolean') return { type: 'bool', operand: literal('bool', value) };
-  if (typeof value === 'bigint') return abstractInt(source, position, value);
+  if (typeof value === 'bigint') return abstractInt(position, value);
   if (value !== undefined) return { type: 'abstract-float', value };
   throw errorAt(
-    source,
     position,
     'type',
     `Operator ${operator} is not defined for ${typeName(left.type)} and ${typeName(right.type)}.`,
   );
 }
 
-function requireDefined(source: SourceText, position: Position, operator: string, second: bigint): void {
+function requireDefined(position: Position, operator: string, second: bigint): void {
   if ((operator === '/' || operator === '%') && second === 0n) {
-    throw errorAt(source, position, 'literal', 'A number without suffix is divided by zero.');
+    throw errorAt(position, 'literal', 'A number without suffix is divided by zero.');
   }
   if ((operator === '<<' || operator === '>>') && (second < 0n || second > 63n)) {
-    throw errorAt(source, position, 'literal', `A number without suffix is shifted by ${second}.`);
+    throw errorAt(position, 'literal', `A number without suffix is shifted by ${second}.`);
   }
 }
 
@@ -162,7 +139,7 @@ const ofIntegers: AbstractOperators<bigint> = {
   '>>': (a, b) => a >> b,
 };
 
-function abstractInt(source: SourceText, position: Position, value: bigint): AbstractValue {
+function abstractInt(position: Position, value: bigint): AbstractValue {
   if (BigInt.asIntN(64, value) === value) return { type: 'abstract-int', value };
-  throw errorAt(source, position, 'literal', `${value} does not fit 64 bits.`);
+  throw errorAt(position, 'literal', `${value} does not fit 64 bits.`);
 }

@@ -42,21 +42,20 @@ export function compileText(source: SourceText, fast: boolean): CompiledText {
 
 function compileSource(source: SourceText, fast: boolean): CompiledText {
   const syntax = parseModule(source);
-  requireDistinctNames(source, syntax);
+  requireDistinctNames(syntax);
   const structs = new Map<string, Struct>();
-  const typeOf = (type: TypeName): TextType => namedType(source, structs, type);
+  const typeOf = (type: TypeName): TextType => namedType(structs, type);
   for (const { name, fields, position } of syntax.structs) {
     const struct = { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) };
     // Checks the size of each struct before the next struct can contain it. Otherwise, nested structs could have more
     // scalars than fit into memory.
-    requireAtMost(source, position, MAX_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
+    requireAtMost(position, MAX_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
     structs.set(name, struct);
   }
-  const captures = syntax.captures.map((capture) => ({ ...capture, type: captureType(source, capture.type) }));
+  const captures = syntax.captures.map((capture) => ({ ...capture, type: captureType(capture.type) }));
   const captured = (kind: 'array' | 'uniform'): ReadonlyMap<string, ScalarType> =>
     new Map(captures.filter((capture) => capture.kind === kind).map(({ name, type }) => [name, type]));
   const shell: Shell = {
-    source,
     syntax,
     structs,
     typeOf,
@@ -71,7 +70,6 @@ function compileSource(source: SourceText, fast: boolean): CompiledText {
 
 /** The checked declarations of a text whose functions are not compiled yet. */
 interface Shell {
-  readonly source: SourceText;
   readonly syntax: TextModule;
   readonly structs: ReadonlyMap<string, Struct>;
   readonly arrays: ReadonlyMap<string, ScalarType>;
@@ -80,10 +78,10 @@ interface Shell {
   typeOf(type: TypeName): TextType;
 }
 
-function requireDistinctNames(source: SourceText, { structs, functions, captures, constants }: TextModule): void {
+function requireDistinctNames({ structs, functions, captures, constants }: TextModule): void {
   const seen = new Set<string>();
   for (const { name, position } of [...structs, ...functions, ...captures, ...constants]) {
-    if (seen.has(name)) throw errorAt(source, position, 'declaration', `${name} is declared twice.`);
+    if (seen.has(name)) throw errorAt(position, 'declaration', `${name} is declared twice.`);
     seen.add(name);
   }
 }
@@ -94,40 +92,33 @@ function requireDistinctNames(source: SourceText, { structs, functions, captures
  */
 const MAX_CALLS = 100;
 
-function requireAtMost(
-  source: SourceText,
-  position: Position,
-  max: number,
-  got: number,
-  sentence: string,
-  code = 'size',
-): void {
-  if (got > max) throw errorAt(source, position, code, sentence, { expected: `at most ${max}`, got });
+function requireAtMost(position: Position, max: number, got: number, sentence: string, code = 'size'): void {
+  if (got > max) throw errorAt(position, code, sentence, { expected: `at most ${max}`, got });
 }
 
 function scalarsOf(type: TextType): number {
   return typeof type === 'string' ? 1 : type.fields.reduce((sum, field) => sum + scalarsOf(field.type), 0);
 }
 
-function namedType(source: SourceText, structs: ReadonlyMap<string, Struct>, { name, position }: TypeName): TextType {
+function namedType(structs: ReadonlyMap<string, Struct>, { name, position }: TypeName): TextType {
   if (isScalarName(name)) return name;
   const struct = structs.get(name);
   if (struct !== undefined) return struct;
-  throw errorAt(source, position, 'type', `There is no type ${name}.`, {
+  throw errorAt(position, 'type', `There is no type ${name}.`, {
     remedy: 'Use u32, i32, f32, bool, or a struct declared before.',
   });
 }
 
-function captureType(source: SourceText, { name, position }: TypeName): ScalarType {
+function captureType({ name, position }: TypeName): ScalarType {
   if (isScalarName(name) && name !== 'bool') return name;
-  throw errorAt(source, position, 'type', `An array or uniform cannot hold ${name}.`, {
+  throw errorAt(position, 'type', `An array or uniform cannot hold ${name}.`, {
     expected: 'u32, i32 or f32',
     got: name,
   });
 }
 
 function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
-  const { source, syntax, structs, typeOf } = shell;
+  const { syntax, structs, typeOf } = shell;
   const compiled = new Map<string, CompiledFunction>();
   const underWay: string[] = [];
   const callees = new Map(syntax.functions.map(({ name }) => [name, new Set<string>()]));
@@ -136,9 +127,9 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
     if (known !== undefined) return known;
     if (underWay.includes(fn.name)) {
       const circle = [...underWay.slice(underWay.indexOf(fn.name)), fn.name].join(' → ');
-      throw errorAt(source, position, 'recursion', `A function calls itself: ${circle}.`, { remedy: 'Use a loop.' });
+      throw errorAt(position, 'recursion', `A function calls itself: ${circle}.`, { remedy: 'Use a loop.' });
     }
-    requireAtMost(source, position, MAX_CALLS, underWay.length, 'The functions call each other too deeply.');
+    requireAtMost(position, MAX_CALLS, underWay.length, 'The functions call each other too deeply.');
     underWay.push(fn.name);
     const result = compileFunction(shell, program, globals, fn);
     underWay.pop();
@@ -147,7 +138,6 @@ function compileFunctions(shell: Shell): ReadonlyMap<string, CompiledFunction> {
     return recorded;
   };
   const program: TextProgram = {
-    source,
     structs,
     functions: new Map(syntax.functions.map((fn) => [fn.name, fn])),
     typeOf,
@@ -175,11 +165,10 @@ function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram):
     inContinuing: false,
   };
   for (const { name, keyword, type, value, position } of syntax.constants) {
-    if (keyword !== 'const')
-      throw errorAt(program.source, position, 'syntax', `Only const may be used outside functions.`);
+    if (keyword !== 'const') throw errorAt(position, 'syntax', `Only const may be used outside functions.`);
     const declared = type === undefined ? undefined : program.typeOf(type);
     const given = evaluate(context, value!);
-    scope.names.set(name, { kind: 'value', value: constantValue(context, value!.position, name, given, declared) });
+    scope.names.set(name, { kind: 'value', value: constantValue(value!.position, name, given, declared) });
   }
   for (const [name, type] of arrays) scope.names.set(name, { kind: 'array', type });
   for (const [name, type] of uniforms) {
@@ -189,24 +178,17 @@ function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram):
 }
 
 function compileFunction(
-  { source, arrays, uniforms, typeOf, fast }: Shell,
+  { arrays, uniforms, typeOf, fast }: Shell,
   program: TextProgram,
   globals: Scope,
   { name, position, parameters, result, body, end }: FunctionDeclaration,
 ): Omit<CompiledFunction, 'callees'> {
   const types = parameters.map((parameter) => ({ name: parameter.name, type: typeOf(parameter.type) }));
   const scalars = types.reduce((sum, { type }) => sum + scalarsOf(type), 0);
-  requireAtMost(
-    source,
-    position,
-    MAX_PARAMETERS,
-    scalars,
-    `The function ${name} has too many parameters.`,
-    'parameters',
-  );
+  requireAtMost(position, MAX_PARAMETERS, scalars, `The function ${name} has too many parameters.`, 'parameters');
   const resultType = typeOf(result);
   if (body.every(fallsThrough)) {
-    throw errorAt(source, end, 'no-return', `The function ${name} must return a value on every path.`, {
+    throw errorAt(end, 'no-return', `The function ${name} must return a value on every path.`, {
       remedy: 'Add a return to every path.',
     });
   }

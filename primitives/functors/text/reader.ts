@@ -11,7 +11,6 @@ const keywords = new Set(
 
 /** Reads the tokens of a text. */
 export interface Reader {
-  readonly source: SourceText;
   peek(ahead?: number): Token;
   next(): Token;
   is(text: string): boolean;
@@ -46,10 +45,9 @@ export function createReader(source: SourceText): Reader {
   };
   const is = (text: string): boolean => peek().text === text && peek().kind !== 'end';
   const error = (position: Position, sentence: string, remedy?: string): FunctorError =>
-    errorAt(source, position, 'syntax', sentence, { remedy });
+    errorAt(position, 'syntax', sentence, { remedy });
   const accept = (text: string): boolean => is(text) && next() !== undefined;
   const reader: Reader = {
-    source,
     peek,
     next,
     is,

@@ -1,5 +1,5 @@
 import type { Local, ScalarType } from '../../ir/ir.ts';
-import { errorAt, type Position, type SourceText } from './source.ts';
+import { errorAt, type Position } from './source.ts';
 import type { Continuing, FunctionDeclaration, TypeName } from './syntax.ts';
 import type { Struct, TextType, TextValue } from './values.ts';
 
@@ -25,14 +25,14 @@ export function childOf(parent: Scope | undefined): Scope {
 
 /** What a name refers to in the current scope or an enclosing one; undefined if the name is not declared. */
 export function lookUp(
-  { program, scope }: Context,
+  { scope }: Context,
   name: string,
   position: Position,
 ): Exclude<Entry, { kind: 'skipped' }> | undefined {
   for (let at: Scope | undefined = scope; at !== undefined; at = at.parent) {
     const entry = at.names.get(name);
     if (entry?.kind === 'skipped') {
-      throw errorAt(program.source, position, 'unresolved', `A continue skips the declaration of ${name}.`, {
+      throw errorAt(position, 'unresolved', `A continue skips the declaration of ${name}.`, {
         remedy: 'Declare it before the continue, because continuing uses it.',
       });
     }
@@ -43,7 +43,6 @@ export function lookUp(
 
 /** The structs and functions of a text, and operations on them, for use in function bodies. */
 export interface TextProgram {
-  readonly source: SourceText;
   readonly structs: ReadonlyMap<string, Struct>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
   /** The type that a type name refers to; throws if there is none. */

@@ -10,8 +10,11 @@ export interface SourceText {
   readonly firstLine: number;
 }
 
-/** A position in a text, as a character offset. */
-export type Position = number;
+/** A position in a text: the number of UTF-16 code units before it. */
+export interface Position {
+  readonly source: SourceText;
+  readonly at: number;
+}
 
 /**
  * The line-break characters of WGSL, for a character class in a regular expression. CR followed by LF is a single line
@@ -25,7 +28,6 @@ const lineBreak = new RegExp(`\\r\\n|[${LINE_BREAKS}]`);
 
 /** Makes an error at a position in the text. Long quotations of the text are cut. */
 export function errorAt(
-  source: SourceText,
   position: Position,
   code: string,
   sentence: string,
@@ -33,7 +35,7 @@ export function errorAt(
 ): FunctorError {
   const { expected, got } = details;
   const brief = { ...details, expected: withoutLongWords(expected), got: withoutLongWords(got) };
-  return new FunctorError(`functor/${code}`, shortenedWords(sentence), { ...brief, place: placeOf(source, position) });
+  return new FunctorError(`functor/${code}`, shortenedWords(sentence), { ...brief, place: placeOf(position) });
 }
 
 function withoutLongWords(detail: unknown): unknown {
@@ -41,7 +43,7 @@ function withoutLongWords(detail: unknown): unknown {
   return typeof detail === 'string' ? shortenedWords(detail) : detail;
 }
 
-function placeOf({ text, file, firstLine }: SourceText, position: Position): ErrorPlace {
-  const before = text.slice(0, position).split(lineBreak);
+function placeOf({ source: { text, file, firstLine }, at }: Position): ErrorPlace {
+  const before = text.slice(0, at).split(lineBreak);
   return { file, line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 };
 }

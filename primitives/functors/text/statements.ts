@@ -59,28 +59,27 @@ function writeStatement(context: Context, statement: TextStatement): void {
 function writeDeclaration(context: Context, { keyword, name, type, value, position }: Declaration): void {
   const { scope, variables } = context;
   if (scope.names.has(name)) {
-    throw errorAt(context.program.source, position, 'declaration', `${name} is declared twice in a block.`);
+    throw errorAt(position, 'declaration', `${name} is declared twice in a block.`);
   }
   const declared = type === undefined ? undefined : context.program.typeOf(type);
   const given = value === undefined ? zeroOf(declared!) : evaluate(context, value);
   const at = value?.position ?? position;
   if (keyword === 'const') {
-    scope.names.set(name, { kind: 'value', value: constantValue(context, at, name, given, declared) });
+    scope.names.set(name, { kind: 'value', value: constantValue(at, name, given, declared) });
     return;
   }
-  const typed = typedValue(context, at, name, given, declared);
+  const typed = typedValue(at, name, given, declared);
   const bound = keyword === 'var' ? asVariable(typed, variables) : withoutVariables(typed, variables);
   scope.names.set(name, { kind: keyword === 'var' ? 'var' : 'value', value: bound });
 }
 
 function typedValue(
-  { program: { source } }: Context,
   position: Position,
   name: string,
   value: TextValue,
   type: TextType | undefined,
 ): Exclude<TextValue, { value: unknown }> {
-  return type === undefined ? concrete(source, position, value) : coerce(source, position, value, type, name);
+  return type === undefined ? concrete(position, value) : coerce(position, value, type, name);
 }
 
 /**
@@ -88,24 +87,16 @@ function typedValue(
  * (only numbers without a suffix), the constant has no type either.
  */
 export function constantValue(
-  context: Context,
   position: Position,
   name: string,
   given: TextValue,
   type: TextType | undefined,
 ): TextValue {
-  const { source } = context.program;
-  const value = type === undefined ? given : coerce(source, position, given, type, name);
+  const value = type === undefined ? given : coerce(position, given, type, name);
   if (isAbstract(value) || leavesOf(value).every(({ kind }) => kind === 'literal')) return value;
-  throw errorAt(
-    source,
-    position,
-    'constant',
-    `The constant ${name} depends on values that are not known at compile time.`,
-    {
-      remedy: 'Use let.',
-    },
-  );
+  throw errorAt(position, 'constant', `The constant ${name} depends on values that are not known at compile time.`, {
+    remedy: 'Use let.',
+  });
 }
 
 function asVariable(value: Exclude<TextValue, { value: unknown }>, variables: Set<Local>): TextValue {
@@ -138,12 +129,12 @@ function withLeaves(type: TextType, leaves: readonly Operand[]): TextValue {
 }
 
 function writeAssignment(context: Context, { target, operator, value, position }: Assignment): void {
-  const { program, variables } = context;
+  const { variables } = context;
   const given = evaluate(context, value);
   if (target.kind === 'name' && target.name === '_' && operator === undefined) return;
   const variable = variableAt(context, target) as Exclude<TextValue, { value: unknown }>;
-  const result = operator === undefined ? given : applyBinary(program.source, position, operator, variable, given);
-  const typed = coerce(program.source, value.position, result, variable.type, 'The assigned value');
+  const result = operator === undefined ? given : applyBinary(position, operator, variable, given);
+  const typed = coerce(value.position, result, variable.type, 'The assigned value');
   const targets = leavesOf(variable) as Local[];
   const sources = targets.length > 1 ? withoutVariables(typed, variables) : typed;
   leavesOf(sources).forEach((operand, leaf) => {
@@ -157,23 +148,22 @@ function variableAt(context: Context, target: Expression): TextValue {
   let base = target;
   for (; base.kind === 'member'; base = base.object) fields.push(base);
   return fields.reduceRight(
-    (value, { position, field }) => memberOf(context, position, value, field),
+    (value, { position, field }) => memberOf(position, value, field),
     wholeVariableAt(context, base),
   );
 }
 
 function wholeVariableAt(context: Context, target: Expression): TextValue {
-  const { source } = context.program;
   if (target.kind === 'index') {
-    throw errorAt(source, target.position, 'assignment', 'A functor cannot write to an array.', {
+    throw errorAt(target.position, 'assignment', 'A functor cannot write to an array.', {
       remedy: 'Return the value: a primitive stores it.',
     });
   }
-  if (target.kind !== 'name') throw errorAt(source, target.position, 'assignment', 'Only a var can be assigned to.');
+  if (target.kind !== 'name') throw errorAt(target.position, 'assignment', 'Only a var can be assigned to.');
   const entry = lookUp(context, target.name, target.position);
   if (entry?.kind === 'var') return entry.value;
-  if (entry === undefined) throw errorAt(source, target.position, 'unresolved', `There is no ${target.name}.`);
-  throw errorAt(source, target.position, 'assignment', `${target.name} cannot be assigned to.`, {
+  if (entry === undefined) throw errorAt(target.position, 'unresolved', `There is no ${target.name}.`);
+  throw errorAt(target.position, 'assignment', `${target.name} cannot be assigned to.`, {
     remedy: `Copy ${target.name} into a var.`,
   });
 }
@@ -189,7 +179,7 @@ function writeIf(context: Context, { condition, consequent, alternative }: TextI
 
 function conditionOf(context: Context, condition: Expression, of: string): Operand {
   const value = evaluate(context, condition);
-  const { operand } = coerceScalar(context.program.source, condition.position, value, 'bool', `The condition of ${of}`);
+  const { operand } = coerceScalar(condition.position, value, 'bool', `The condition of ${of}`);
   return use(operand);
 }
 
@@ -197,7 +187,7 @@ function writeFor(context: Context, { start, condition, step, body }: For): void
   const inner = { ...context, scope: childOf(context.scope) };
   if (start !== undefined) writeStatement(inner, start);
   if (step?.kind === 'declaration') {
-    throw errorAt(context.program.source, step.position, 'syntax', 'The step of a for must not declare anything.');
+    throw errorAt(step.position, 'syntax', 'The step of a for must not declare anything.');
   }
   writeLoop(inner, condition, body, step);
 }
@@ -265,23 +255,21 @@ function writeContinuing(context: Context): void {
 }
 
 function writeJump(context: Context, kind: 'break' | 'continue', position: Position): void {
-  const { source } = context.program;
   if (context.loop === undefined) {
     const where = context.inContinuing ? 'must not leave a continuing' : 'must be inside a loop';
-    throw errorAt(source, position, 'outside-loop', `A ${kind} ${where}.`);
+    throw errorAt(position, 'outside-loop', `A ${kind} ${where}.`);
   }
   if (kind === 'continue') writeContinuing(context);
   append({ kind });
 }
 
 function writeReturn(context: Context, position: Position, value: Expression | undefined): void {
-  const { source } = context.program;
-  if (context.inContinuing) throw errorAt(source, position, 'outside-loop', 'A return must not leave a continuing.');
+  if (context.inContinuing) throw errorAt(position, 'outside-loop', 'A return must not leave a continuing.');
   if (value === undefined) {
-    throw errorAt(source, position, 'no-return', 'A return must give a value.', {
+    throw errorAt(position, 'no-return', 'A return must give a value.', {
       remedy: 'Write return and a value.',
     });
   }
-  const given = coerce(source, value.position, evaluate(context, value), context.result!, 'The returned value');
+  const given = coerce(value.position, evaluate(context, value), context.result!, 'The returned value');
   append({ kind: 'return', values: leavesOf(given).map(use) });
 }

@@ -16,36 +16,32 @@ const operator = /->|<<=|>>=|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^]=|[-+*/
 export function tokenize(source: SourceText): Token[] {
   const { text } = source;
   const tokens: Token[] = [];
-  let position = 0;
+  let at = 0;
   const take = (pattern: RegExp): string | undefined => {
-    pattern.lastIndex = position;
+    pattern.lastIndex = at;
     return pattern.exec(text)?.[0];
   };
-  while (position < text.length) {
-    const skipped = (take(blanks) ?? take(lineComment))?.length ?? blockComment(source, position);
+  while (at < text.length) {
+    const position = { source, at };
+    const skipped = (take(blanks) ?? take(lineComment))?.length ?? blockComment(position);
     if (skipped > 0) {
-      position += skipped;
+      at += skipped;
       continue;
     }
     const token = nextToken(take, position);
     if (token === undefined) {
-      throw errorAt(
-        source,
-        position,
-        'syntax',
-        `${characterAt(text, position)} is not in the supported subset of WGSL.`,
-      );
+      throw errorAt(position, 'syntax', `${characterAt(text, at)} is not in the supported subset of WGSL.`);
     }
     tokens.push(token);
-    position += token.text.length;
+    at += token.text.length;
   }
-  tokens.push({ kind: 'end', text: 'the end of the text', position: text.length });
+  tokens.push({ kind: 'end', text: 'the end of the text', position: { source, at } });
   return tokens;
 }
 
 /** The character at a position, for error messages. Invisible characters are shown by their code. */
-function characterAt(text: string, position: Position): string {
-  const code = text.codePointAt(position)!;
+function characterAt(text: string, at: number): string {
+  const code = text.codePointAt(at)!;
   const character = String.fromCodePoint(code);
   return /^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)
     ? character
@@ -65,15 +61,15 @@ function nextToken(take: (pattern: RegExp) => string | undefined, position: Posi
 }
 
 /** Length of the block comment that starts at a position; 0 if none starts there. Block comments can be nested. */
-function blockComment(source: SourceText, start: Position): number {
-  const { text } = source;
-  if (!text.startsWith('/*', start)) return 0;
+function blockComment(start: Position): number {
+  const { text } = start.source;
+  if (!text.startsWith('/*', start.at)) return 0;
   const mark = /\/\*|\*\//g;
-  mark.lastIndex = start;
+  mark.lastIndex = start.at;
   let depth = 0;
   for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
     depth += found[0] === '/*' ? 1 : -1;
-    if (depth === 0) return mark.lastIndex - start;
+    if (depth === 0) return mark.lastIndex - start.at;
   }
-  throw errorAt(source, start, 'syntax', 'A comment must be closed.', { remedy: 'Add */.' });
+  throw errorAt(start, 'syntax', 'A comment must be closed.', { remedy: 'Add */.' });
 }

@@ -105,9 +105,9 @@ function requireTextOptions(given: unknown): void {
 function functorOfText(source: SourceText, options: TextOptions<Parameters, Shape>): Functor<Parameters, Shape> {
   const compiled = compileText(source, options.fast ?? false);
   const [name, entry] = entryOf(source, compiled, options.entry);
-  const parameters = parametersOf(source, compiled, entry);
+  const parameters = parametersOf(compiled, entry);
   const result = shapeOf(entry.result);
-  requireSignature(source, entry, options, parameters, result);
+  requireSignature(entry, options, parameters, result);
   return functorOf(name, parameters, result, () => compiled.moduleOf(name));
 }
 
@@ -119,17 +119,17 @@ function entryOf(
   const found = [...functions].findLast(([name]) => wanted === undefined || name === wanted);
   if (found !== undefined) return found;
   const sentence = wanted === undefined ? 'The text has no function.' : `The text has no function ${wanted}.`;
-  throw errorAt(source, 0, 'unresolved', sentence);
+  throw errorAt({ source, at: 0 }, 'unresolved', sentence);
 }
 
-function parametersOf(source: SourceText, { arrays, uniforms }: CompiledText, entry: CompiledFunction): Parameters {
+function parametersOf({ arrays, uniforms }: CompiledText, entry: CompiledFunction): Parameters {
   const captured = [
     ...[...arrays].map(([name, type]): [string, Parameter] => [name, { array: scalarOf(type) }]),
     ...[...uniforms].map(([name, type]): [string, Parameter] => [name, { uniform: scalarOf(type) }]),
   ];
   const double = entry.parameters.find(({ name }) => arrays.has(name) || uniforms.has(name));
   if (double !== undefined) {
-    throw errorAt(source, entry.position, 'declaration', `${double.name} is both a parameter and a capture.`);
+    throw errorAt(entry.position, 'declaration', `${double.name} is both a parameter and a capture.`);
   }
   const values = entry.parameters.map(({ name, type }): [string, Parameter] => [name, shapeOf(type)]);
   return Object.fromEntries([...values, ...captured]);
@@ -138,7 +138,6 @@ function parametersOf(source: SourceText, { arrays, uniforms }: CompiledText, en
 const scalarOf = (type: ScalarType): Scalar<ScalarType> => shapeOf(type) as Scalar<ScalarType>;
 
 function requireSignature(
-  source: SourceText,
   entry: CompiledFunction,
   stated: TextOptions<Parameters, Shape>,
   parameters: Parameters,
@@ -146,7 +145,7 @@ function requireSignature(
 ): void {
   const compare = (what: string, expected: Parameter | undefined, got: Parameter): void => {
     if (expected === undefined || describe(expected) === describe(got)) return;
-    throw errorAt(source, entry.position, 'signature', `The ${what} of the text differ from those in the options.`, {
+    throw errorAt(entry.position, 'signature', `The ${what} of the text differ from those in the options.`, {
       expected: describe(expected),
       got: describe(got),
     });
