@@ -25,7 +25,7 @@ import {
 } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
 import { type Bool, Value } from './functors/value.ts';
-import type { ScalarType } from './ir/ir.ts';
+import type { OperationName, ScalarType } from './ir/ir.ts';
 import { memoized } from './ir/memo.ts';
 
 /** Those properties of a monoid whose types do not depend on the shape of the monoid. */
@@ -144,49 +144,48 @@ export function monoidProgram(monoid: AnyMonoid, call = 'A primitive', argument 
 
 type NumericType = 'u32' | 'i32' | 'f32';
 
-const NUMERIC: readonly NumericType[] = ['u32', 'i32', 'f32'];
-const BITS = ['u32', 'i32', 'bool'] as const;
-
 /** Whether a shape is {@link u64} or has the same fields. */
 function isU64(type: unknown): boolean {
   return isRecord(type) && type.lo === u32 && type.hi === u32;
 }
 
-/** Makes a function that returns the monoid for a scalar type. Each monoid is made only once. */
-function family<T extends ScalarType>(
-  name: string,
-  identity: (type: T) => number | boolean,
-  exact: (type: T) => boolean,
-  types: readonly T[],
-  call: string,
-): (type: Scalar<T>) => Monoid<Scalar<T>> {
-  const made = new Map<Scalar<T>, Monoid<Scalar<T>>>();
-  return (type) => {
-    let known = made.get(type);
-    if (known === undefined) requireScalar(call, 'type', type, types);
-    if (known === undefined) {
-      known = monoid({
-        of: type,
-        identity: identity(type.type) as never,
-        combine: (({ a, b }: { a: Value<T>; b: Value<T> }) =>
-          new Value<T>(operate(name as never, [a.operand, b.operand]))) as never,
-        exact: exact(type.type),
-        commutative: true,
-        name,
-      }) as Monoid<Scalar<T>>;
-      made.set(type, known);
-    }
-    return known;
-  };
+/** The monoids of an operation: the identity for every type that it takes, and whether it is exact for f32 too. */
+interface Family {
+  readonly operation: OperationName;
+  readonly identities: { readonly [T in ScalarType]?: number | boolean };
+  readonly exact?: boolean;
 }
 
-const addScalars = family<NumericType>(
-  'add',
-  () => 0,
-  (type) => type !== 'f32',
-  NUMERIC,
-  'plus',
-);
+const FAMILIES = {
+  plus: { operation: 'add', identities: { u32: 0, i32: 0, f32: 0 } },
+  times: { operation: 'mul', identities: { u32: 1, i32: 1, f32: 1 } },
+  minimum: { operation: 'min', identities: { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN }, exact: true },
+  maximum: { operation: 'max', identities: { u32: 0, i32: -(2 ** 31), f32: Number.NaN }, exact: true },
+  bitAnd: { operation: 'and', identities: { u32: 2 ** 32 - 1, i32: -1, bool: true } },
+  bitOr: { operation: 'or', identities: { u32: 0, i32: 0, bool: false } },
+  bitXor: { operation: 'xor', identities: { u32: 0, i32: 0, bool: false } },
+} as const satisfies { readonly [call: string]: Family };
+
+/** Makes a function that returns the monoid for a scalar type. Each monoid is made only once. */
+function family(call: keyof typeof FAMILIES): <T extends ScalarType>(type: Scalar<T>) => Monoid<Scalar<T>> {
+  const { operation, identities, exact = false }: Family = FAMILIES[call];
+  const types = Object.keys(identities) as ScalarType[];
+  const made = memoized((type: Scalar<ScalarType>): AnyMonoid => {
+    requireScalar(call, 'type', type, types);
+    return monoid({
+      of: type,
+      identity: identities[type.type] as never,
+      combine: (({ a, b }: { a: Value<ScalarType>; b: Value<ScalarType> }) =>
+        new Value(operate(operation, [a.operand, b.operand]))) as never,
+      exact: exact || type.type !== 'f32',
+      commutative: true,
+      name: operation,
+    });
+  });
+  return (type) => made(type) as never;
+}
+
+const addScalars = family('plus');
 
 const addU64: Monoid<typeof u64> = monoid({
   of: u64,
@@ -219,16 +218,7 @@ export function plus(type: Scalar<NumericType> | typeof u64): unknown {
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(2, 3, 4)), times(u32))); // Uint32Array [24]
  */
-export const times: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
-  'mul',
-  () => 1,
-  (type) => type !== 'f32',
-  NUMERIC,
-  'times',
-) as never;
-
-const min = { u32: 0, i32: -(2 ** 31), f32: Number.NaN } as const;
-const max = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as const;
+export const times: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family('times');
 
 /**
  * The smaller operand. For f32, −0 is less than +0. If one operand is NaN, which is the identity, the result is the
@@ -237,13 +227,7 @@ const max = { u32: 2 ** 32 - 1, i32: 2 ** 31 - 1, f32: Number.NaN } as const;
  * @example
  * await ctx.read(reduce(ctx.column(Float32Array.of(2, NaN, -1)), minimum(f32))); // Float32Array [-1]
  */
-export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
-  'min',
-  (type) => max[type],
-  () => true,
-  NUMERIC,
-  'minimum',
-) as never;
+export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family('minimum');
 
 /**
  * The larger operand. For f32, −0 is less than +0. If one operand is NaN, which is the identity, the result is the
@@ -252,13 +236,7 @@ export const minimum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<
  * @example
  * await ctx.read(reduce(ctx.column(Float32Array.of(2, NaN, -1)), maximum(f32))); // Float32Array [2]
  */
-export const maximum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family<NumericType>(
-  'max',
-  (type) => min[type],
-  () => true,
-  NUMERIC,
-  'maximum',
-) as never;
+export const maximum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<T>> = family('maximum');
 
 /**
  * Bitwise or logical AND.
@@ -266,15 +244,7 @@ export const maximum: <T extends NumericType>(type: Scalar<T>) => Monoid<Scalar<
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitAnd(u32))); // Uint32Array [2]
  */
-export const bitAnd: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
-  'u32' | 'i32' | 'bool'
->(
-  'and',
-  (type) => (type === 'bool' ? true : type === 'u32' ? 2 ** 32 - 1 : -1),
-  () => true,
-  BITS,
-  'bitAnd',
-) as never;
+export const bitAnd: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family('bitAnd');
 
 /**
  * Bitwise or logical OR.
@@ -282,15 +252,7 @@ export const bitAnd: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Mono
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitOr(u32))); // Uint32Array [7]
  */
-export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
-  'u32' | 'i32' | 'bool'
->(
-  'or',
-  (type) => type !== 'bool' && 0,
-  () => true,
-  BITS,
-  'bitOr',
-) as never;
+export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family('bitOr');
 
 /**
  * Bitwise or logical XOR.
@@ -298,15 +260,7 @@ export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoi
  * @example
  * await ctx.read(reduce(ctx.column(Uint32Array.of(6, 3)), bitXor(u32))); // Uint32Array [5]
  */
-export const bitXor: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family<
-  'u32' | 'i32' | 'bool'
->(
-  'xor',
-  (type) => type !== 'bool' && 0,
-  () => true,
-  BITS,
-  'bitXor',
-) as never;
+export const bitXor: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family('bitXor');
 
 /** u32 addition that stops at 2³² − 1 instead of wrapping, so that a caller can detect totals that are too large. */
 export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
