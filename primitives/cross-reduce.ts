@@ -27,12 +27,12 @@ import { columnsIn } from './columns/reachable.ts';
 import { storedWords } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { CrossReduceCommand, Program, VectorLeaf } from './contract/backend.ts';
+import { addTo, neutral } from './derived/assembled-program.ts';
 import { runsOf } from './derived/cross-reduce-by-rows.ts';
-import { For, Let, Var } from './functors/control.ts';
+import { For, Let } from './functors/control.ts';
 import { type FunctorDescription, splitParameters } from './functors/functor.ts';
-import { call, literal } from './functors/recorder.ts';
 import { assemble, flatten, leafTypes, type PlainOf, type Shape, shapeText, type Tree } from './functors/shapes.ts';
-import { Value } from './functors/value.ts';
+import type { Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { type Monoid, monoidProgram } from './monoid.ts';
@@ -387,20 +387,17 @@ function ownProgram(name: string, context: ColumnOwner, { tables }: CrossSide, l
 /** Folds the results of all runs of a left row, from left to right, into one result for the row. */
 function foldRuns(
   context: ColumnOwner,
-  { module, types, identity }: CrossReduceCommand['monoid'],
+  monoid: CrossReduceCommand['monoid'],
   parts: readonly Column[],
   runs: number,
   rows: Column['length'],
   into: readonly Column[],
 ): void {
   const capacity = typeof rows === 'number' ? rows : rows.limit;
-  const fusion = fuse('crossReduceRuns', [], types, (index, _, loader) => {
-    const folded = identity.map((leaf, k) => Var(new Value(literal(types[k]!, leaf))));
+  const fusion = fuse('crossReduceRuns', [], monoid.types, (index, _, loader) => {
+    const folded = neutral(monoid);
     For(0, loader.uniform('u32', runs), (run) => {
-      const next = loader.load(parts, index.add(run.mul(loader.uniform('u32', capacity))));
-      const operands = [...folded.map(Let), ...next].map(({ operand }) => operand);
-      const combined = call(module, { arrays: new Map(), uniforms: new Map() }, operands);
-      for (const [k, leaf] of folded.entries()) leaf.set(new Value(combined[k]!) as never);
+      addTo(folded, loader.load(parts, index.add(run.mul(loader.uniform('u32', capacity)))), monoid);
     });
     return folded.map(Let);
   });

@@ -1,7 +1,19 @@
-import type { ArrayBinding, DeviceBuffer, Length, Program, StateLeaf } from '../contract/backend.ts';
-import { call, record } from '../functors/recorder.ts';
-import { ArrayValue, type U32, Value } from '../functors/value.ts';
-import { type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
+import type {
+  ArrayBinding,
+  Backend,
+  DeviceBuffer,
+  Length,
+  MonoidProgram,
+  Program,
+  StateLeaf,
+  Store,
+} from '../contract/backend.ts';
+import { Let, Var } from '../functors/control.ts';
+import { u32 } from '../functors/functor.ts';
+import { call, literal, record } from '../functors/recorder.ts';
+import { ArrayValue, type U32, Value, type Variable } from '../functors/value.ts';
+import { callPlain, linksTo } from '../functors/wrap-module.ts';
+import { oneOf, type ScalarType } from '../ir/ir.ts';
 
 type Values = Value<ScalarType>[];
 
@@ -24,11 +36,12 @@ export interface BoundArray {
 /** Records a call of an inner program in the body under construction. Returns the results of the call. */
 export type Called = (args: Values) => Values;
 
-/** The arrays, uniforms and inner programs from which {@link assemble} builds a program. */
+/** What {@link assemble} builds a program from. Uniforms are u32, and the parameters come after the index. */
 export interface Given {
   readonly arrays?: { readonly [name: string]: BoundArray };
-  readonly uniforms?: { readonly [name: string]: ScalarType };
+  readonly uniforms?: { readonly [name: string]: number };
   readonly programs?: { readonly [name: string]: Program };
+  readonly parameters?: readonly ScalarType[];
 }
 
 /** Handles to the arrays, uniforms and inner programs, for use in the body of the program under construction. */
@@ -39,37 +52,24 @@ export interface Inside {
   readonly parameters: Values;
 }
 
-/**
- * Builds a program from a body, which may use arrays, uniforms and other programs. The caller sets the values of the
- * uniforms later.
- */
+/** Builds a program from a body, which may use arrays, uniforms and other programs. */
 export function assemble(
   name: string,
   results: readonly ScalarType[],
-  { arrays = {}, uniforms = {}, programs = {} }: Given,
+  { arrays = {}, uniforms = {}, programs = {}, parameters = [] }: Given,
   body: (index: U32, inside: Inside) => Values,
-  parameters: readonly ScalarType[] = [],
 ): Program {
   const bound = new Map(Object.entries(arrays).map(([key, { binding }]) => [key, binding]));
   const types = new Map(Object.entries(arrays).map(([key, { type }]) => [key, type]));
-  const numbers = new Map<string, number | boolean>();
-  const numberTypes = new Map(Object.entries(uniforms));
-  const links = new Map<string, Parameters<typeof call>[1]>();
+  const numbers = new Map<string, number | boolean>(Object.entries(uniforms));
+  const numberTypes = new Map<string, ScalarType>(Object.keys(uniforms).map((key) => [key, 'u32']));
+  const nameIn = (prefix: string) => (key: string) => `${prefix} ${key}`;
   for (const [prefix, { module, arrays, uniforms }] of Object.entries(programs)) {
-    const named = (key: string): string => `${prefix} ${key}`;
+    const named = nameIn(prefix);
     for (const [key, binding] of arrays) bound.set(named(key), binding);
     for (const [key, type] of module.arrays) types.set(named(key), type);
     for (const [key, value] of uniforms) numbers.set(named(key), value);
     for (const [key, type] of module.uniforms) numberTypes.set(named(key), type);
-    links.set(prefix, {
-      arrays: new Map([...module.arrays.keys()].map((key) => [key, named(key)])),
-      uniforms: new Map(
-        [...module.uniforms].map(([key, type]): [string, Operand] => [
-          key,
-          { kind: 'uniform', type, name: named(key) },
-        ]),
-      ),
-    });
   }
   const signature = {
     name,
@@ -83,17 +83,15 @@ export function assemble(
     const inside: Inside = {
       arrays: Object.fromEntries(Object.entries(arrays).map(([key, { type }]) => [key, new ArrayValue(key, type)])),
       uniforms: Object.fromEntries(
-        Object.entries(uniforms).map(([key, type]) => [key, new Value({ kind: 'uniform', type, name: key }) as U32]),
+        Object.keys(uniforms).map((key) => [key, new Value<'u32'>({ kind: 'uniform', type: 'u32', name: key })]),
       ),
       programs: Object.fromEntries(
         Object.entries(programs).map(([prefix, { module }]) => [
           prefix,
-          (args: Values) =>
-            call(
-              module,
-              links.get(prefix)!,
-              args.map(({ operand }) => operand),
-            ).map((local) => new Value(local)),
+          (args: Values) => {
+            const operands = args.map(({ operand }) => operand);
+            return call(module, linksTo(module, nameIn(prefix)), operands).map((local) => new Value(local));
+          },
         ]),
       ),
       parameters: rest,
@@ -101,4 +99,35 @@ export function assemble(
     return body(index as U32, inside).map(({ operand }) => operand);
   });
   return { module: oneOf(module), arrays: bound, uniforms: numbers };
+}
+
+/** Sets words of a buffer to zero. */
+export function zeroWords(backend: Backend, extent: Length, at: Pick<Store, 'buffer' | 'offset' | 'capacity'>): void {
+  const program = assemble('zeros', ['u32'], {}, () => [u32(0)]);
+  backend.run({ kind: 'forEach', extent, program, stores: [{ ...at, value: 0 }] });
+}
+
+/** Runs commands that need memory of their own, which is released after them. */
+export function withBuffers(backend: Backend, run: (take: (words: number) => DeviceBuffer) => void): void {
+  const taken: DeviceBuffer[] = [];
+  try {
+    run((words) => {
+      taken.push(backend.allocate(words));
+      return taken.at(-1)!;
+    });
+  } finally {
+    for (const buffer of taken) backend.release(buffer);
+  }
+}
+
+/** Variables with the identity of a monoid. */
+export function neutral({ types, identity }: MonoidProgram): Variable<ScalarType>[] {
+  return identity.map((leaf, k) => Var(new Value(literal(types[k]!, leaf))));
+}
+
+/** Combines the values of variables with further values, by a monoid. */
+export function addTo(folded: readonly Variable<ScalarType>[], next: Values, { module }: MonoidProgram): void {
+  const operands = [...folded.map(Let), ...next].map(({ operand }) => operand);
+  const combined = callPlain(module, operands);
+  for (const [k, leaf] of folded.entries()) leaf.set(new Value(combined[k]!) as never);
 }

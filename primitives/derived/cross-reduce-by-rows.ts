@@ -7,10 +7,10 @@ import {
   type Program,
 } from '../contract/backend.ts';
 import { For, If, Let, Var } from '../functors/control.ts';
-import { call, literal } from '../functors/recorder.ts';
+import { literal } from '../functors/recorder.ts';
 import { type U32, Value } from '../functors/value.ts';
 import { entryOf, type ScalarType } from '../ir/ir.ts';
-import { assemble, type BoundArray } from './assembled-program.ts';
+import { addTo, assemble, type BoundArray, neutral } from './assembled-program.ts';
 
 type Values = Value<ScalarType>[];
 
@@ -50,11 +50,9 @@ function runProgram(command: CrossReduceCommand): Program {
   };
   lengthOf('rows', extent);
   lengthOf('others', others);
-  const numbers = numbersOf(command);
-  const uniforms = Object.fromEntries(Object.keys(numbers).map((name) => [name, 'u32' as const]));
-  const given = { arrays, uniforms, programs: { step, leftOwn, rightOwn, value } };
+  const given = { arrays, uniforms: numbersOf(command), programs: { step, leftOwn, rightOwn, value } };
   const sumTypes = entryOf(step.module).results;
-  const program = assemble('crossReduce', monoid.types, given, (index, { arrays, uniforms, programs }) => {
+  return assemble('crossReduce', monoid.types, given, (index, { arrays, uniforms, programs }) => {
     const vectorAt = (side: string, count: number, at: U32): Values =>
       Array.from({ length: count }, (_, k) => arrays[`${side}${k}`]!.at(at));
     const length = (name: 'rows' | 'others'): U32 => {
@@ -66,7 +64,7 @@ function runProgram(command: CrossReduceCommand): Program {
     };
     const run = Let(index.div(uniforms.capacity!));
     const i = Let(index.sub(run.mul(uniforms.capacity!)));
-    const folded = monoid.identity.map((leaf, k) => Var(new Value(literal(monoid.types[k]!, leaf))));
+    const folded = neutral(monoid);
     If(i.lt(length('rows')), () => {
       const own = programs.leftOwn!([i]);
       const first = Let(run.mul(uniforms.run!));
@@ -84,14 +82,11 @@ function runProgram(command: CrossReduceCommand): Program {
           });
         }
         const worth = programs.value!([i, ...sums.map(Let), ...own, ...programs.rightOwn!([j])]);
-        const operands = [...folded.map(Let), ...worth].map(({ operand }) => operand);
-        const combined = call(monoid.module, { arrays: new Map(), uniforms: new Map() }, operands);
-        for (const [k, leaf] of folded.entries()) leaf.set(new Value(combined[k]!) as never);
+        addTo(folded, worth, monoid);
       });
     });
     return folded.map(Let);
   });
-  return { ...program, uniforms: new Map<string, number | boolean>([...program.uniforms, ...Object.entries(numbers)]) };
 }
 
 /**

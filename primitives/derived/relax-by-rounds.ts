@@ -9,12 +9,15 @@ import {
   type Store,
 } from '../contract/backend.ts';
 import { If, Let, Var } from '../functors/control.ts';
-import { call, literal, record } from '../functors/recorder.ts';
+import { u32 } from '../functors/functor.ts';
+import { literal, record } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type Axis, stepAlong } from '../functors/stencil-axis.ts';
 import { type ArrayValue, type Bool, type U32, Value } from '../functors/value.ts';
+import { callPlain } from '../functors/wrap-module.ts';
 import { oneOf, type ScalarType } from '../ir/ir.ts';
-import { assemble, type Called, leafAt, wordsAt } from './assembled-program.ts';
+import { maximum, monoidProgram } from '../monoid.ts';
+import { assemble, type Called, leafAt, neutral, withBuffers, wordsAt, zeroWords } from './assembled-program.ts';
 
 type Values = Value<ScalarType>[];
 
@@ -27,16 +30,10 @@ export function relaxByRounds(backend: Backend, command: RelaxCommand): void {
   const { cells, extent, state, change, maxRounds } = command;
   const [cellWords, gridWords] = [capacityOf(cells), capacityOf(extent)];
   if (cellWords === 0 || gridWords === 0) {
-    endAtOnce(backend, command);
+    if (gridWords > 0) zeroWords(backend, extent, command.rounds);
     return;
   }
-  const taken: DeviceBuffer[] = [];
-  const take = (words: number): DeviceBuffer => {
-    const buffer = backend.allocate(words);
-    taken.push(buffer);
-    return buffer;
-  };
-  try {
+  withBuffers(backend, (take) => {
     const grid = numberCells(backend, command, take(cellWords), take(cellWords));
     const isDone = take(gridWords);
     const changes = change.types.map(() => take(cellWords));
@@ -47,9 +44,7 @@ export function relaxByRounds(backend: Backend, command: RelaxCommand): void {
     const [there, back] = [roundOf(rounds, state, other), roundOf(rounds, other, state)];
     for (let round = 0; round < maxRounds; round++) (round % 2 === 0 ? there : back)(backend, round);
     if (maxRounds % 2 === 1) copyStates(backend, command, other);
-  } finally {
-    for (const buffer of taken) backend.release(buffer);
-  }
+  });
 }
 
 /** The command and the buffers that all rounds use. */
@@ -65,16 +60,6 @@ interface Rounds {
   readonly totals: readonly DeviceBuffer[];
 }
 
-function endAtOnce(backend: Backend, { extent, rounds }: RelaxCommand): void {
-  if (capacityOf(extent) === 0) return;
-  backend.run({
-    kind: 'forEach',
-    extent,
-    program: assemble('noRounds', ['u32'], {}, () => [u32Literal(0)]),
-    stores: [{ ...rounds, value: 0 }],
-  });
-}
-
 /**
  * Finds the number of the grid of every cell: marks the first cell of every grid with the number of the grid, then
  * spreads the numbers to the following cells by a maximum scan.
@@ -86,13 +71,7 @@ function numberCells(
   grid: DeviceBuffer,
 ): DeviceBuffer {
   const capacity = capacityOf(cells);
-  const zero = assemble('noGrid', ['u32'], {}, () => [u32Literal(0)]);
-  backend.run({
-    kind: 'forEach',
-    extent: capacity,
-    program: zero,
-    stores: [{ buffer: begins, offset: 0, capacity, value: 0 }],
-  });
+  zeroWords(backend, capacity, { buffer: begins, offset: 0, capacity });
   const begin = assemble('gridBegins', ['u32', 'u32', 'bool'], { programs: { grids } }, (g, { programs }) => {
     const [first, width, height] = programs.grids!([g]) as U32[];
     return [g.add(1), first!, width!.gt(0).and(height!.gt(0))];
@@ -106,9 +85,10 @@ function numberCells(
   const element = assemble('gridHere', ['u32'], { arrays: { begins: wordsAt(begins, capacity) } }, (i, { arrays }) => [
     arrays.begins!.at(i),
   ]);
-  const emit = assemble('gridSoFar', ['u32'], {}, (_i, { parameters }) => [parameters[1]!], ['u32', 'u32']);
+  const emit = assemble('gridSoFar', ['u32'], { parameters: ['u32', 'u32'] }, (_i, { parameters }) => [parameters[1]!]);
   const stores = [{ buffer: grid, offset: 0, capacity, value: 0 }];
-  backend.run({ kind: 'scan', extent: capacity, program: element, monoid: MAX_COUNT, emit, stores });
+  const monoid = monoidProgram(maximum(u32));
+  backend.run({ kind: 'scan', extent: capacity, program: element, monoid, emit, stores });
   return grid;
 }
 
@@ -117,7 +97,7 @@ function begin(backend: Backend, { command, isDone }: Rounds): void {
   const { extent, grids, rounds } = command;
   const program = assemble('gridStart', ['u32', 'u32'], { programs: { grids } }, (g, { programs }) => {
     const [, width, height] = programs.grids!([g]) as U32[];
-    return [toU32(width!.eq(0).or(height!.eq(0))), u32Literal(0)];
+    return [u32(width!.eq(0).or(height!.eq(0))), u32(0)];
   });
   const capacity = capacityOf(extent);
   backend.run({
@@ -183,7 +163,7 @@ function stepProgram({ command, grid, isDone }: Rounds, from: readonly StateLeaf
   return assemble('relaxCells', [...types, ...change.types], given, (i, { arrays, programs }) => {
     const stateAt = (at: U32): Values => types.map((_, k) => arrays[`state${k}`]!.at(at));
     const before = stateAt(i);
-    const next = [...before, ...neutral(change)].map((value) => Var(value));
+    const next = [...before.map((value) => Var(value)), ...neutral(change)];
     const { g, first, width, height, isPart } = gridOf(i, arrays.grid!, programs.grids!);
     If(isPart.and((arrays.isDone!.at(g) as U32).eq(0)), () => {
       const place = i.sub(first);
@@ -219,20 +199,14 @@ function foldOf({ command, grid, changes }: Rounds) {
   const program = assemble('relaxChanges', ['u32', ...types], { arrays }, (i, { arrays }) => {
     const here = arrays.grid!.at(i) as U32;
     const isHead = i.eq(0).or(here.ne(arrays.grid!.at(i.max(1).sub(1)) as U32));
-    return [toU32(isHead), ...types.map((_, k) => arrays[`change${k}`]!.at(i))];
+    return [u32(isHead), ...types.map((_, k) => arrays[`change${k}`]!.at(i))];
   });
-  const states: ScalarType[] = ['u32', ...types, 'u32', ...types];
-  const given = { arrays: { grid: arrays.grid }, programs: { grids } };
-  const emit = assemble(
-    'relaxTotals',
-    ['bool', 'u32', ...types],
-    given,
-    (i, { arrays, programs, parameters }) => {
-      const { g, first, width, height, isPart } = gridOf(i, arrays.grid!, programs.grids!);
-      return [isPart.and(i.sub(first).add(1).eq(width.mul(height))), g, ...parameters.slice(2 + types.length)];
-    },
-    states,
-  );
+  const parameters: ScalarType[] = ['u32', ...types, 'u32', ...types];
+  const given = { arrays: { grid: arrays.grid }, programs: { grids }, parameters };
+  const emit = assemble('relaxTotals', ['bool', 'u32', ...types], given, (i, { arrays, programs, parameters }) => {
+    const { g, first, width, height, isPart } = gridOf(i, arrays.grid!, programs.grids!);
+    return [isPart.and(i.sub(first).add(1).eq(width.mul(height))), g, ...parameters.slice(2 + types.length)];
+  });
   return { program, monoid: byRun(change), emit };
 }
 
@@ -249,15 +223,15 @@ function endProgram({ command, isDone, totals }: Rounds): Program {
       totals.map((buffer, k) => [`total${k}`, leafAt({ buffer, type: change.types[k]!, offset: 0 }, length)]),
     ),
   };
-  const given = { arrays, programs: { grids, until }, uniforms: { round: 'u32' as const } };
+  const given = { arrays, programs: { grids, until }, uniforms: { round: 0 } };
   return assemble('relaxEnd', ['bool', 'u32', 'u32'], given, (g, { arrays, programs, uniforms }) => {
     const isActive = (arrays.isDone!.at(g) as U32).eq(0);
-    const ends = Var(new Value<'u32'>(literal('u32', 0)));
+    const ends = Var(u32(0));
     If(isActive, () => {
       const [, width, height] = programs.grids!([g]) as U32[];
       const folded = change.types.map((_, k) => arrays[`total${k}`]!.at(g));
       const [isLast] = programs.until!([g, width!.mul(height!), ...folded]) as Bool[];
-      ends.set(toU32(isLast!));
+      ends.set(u32(isLast!));
     });
     return [isActive, uniforms.round!, Let(ends)];
   });
@@ -308,34 +282,6 @@ function orElse(value: Value<ScalarType>, outside: number | boolean, inside: Boo
   return select(new Value(literal(value.operand.type, outside)), value, inside);
 }
 
-function neutral({ types, identity }: MonoidProgram): Values {
-  return types.map((type, k) => new Value(literal(type, identity[k]!)));
-}
-
-function u32Literal(value: number): U32 {
-  return new Value<'u32'>(literal('u32', value));
-}
-
-function toU32(flag: Bool): U32 {
-  return select(u32Literal(0), u32Literal(1), flag);
-}
-
-/**
- * The maximum of two u32 values. In a scan, this monoid spreads the number of a grid from its first cell to its other
- * cells.
- */
-const MAX_COUNT: MonoidProgram = {
-  module: oneOf(
-    record({ name: 'max', parameters: ['u32', 'u32'], results: ['u32'] }, ([a, b]) => [
-      new Value<'u32'>(a!).max(new Value<'u32'>(b!)).operand,
-    ]),
-  ),
-  types: ['u32'],
-  identity: [0],
-  exact: true,
-  commutative: true,
-};
-
 /**
  * Makes a monoid that folds each run (group of consecutive cells) separately. The first value of an operand counts the
  * runs that start in the operand. If a run starts in the right operand, the other values of the left operand are
@@ -346,7 +292,7 @@ function byRun({ module, types, identity }: MonoidProgram): MonoidProgram {
   const recorded = record({ name: 'byGrid', parameters: [...leaves, ...leaves], results: leaves }, (locals) => {
     const [runs, ...a] = locals.slice(0, leaves.length);
     const [moreRuns, ...b] = locals.slice(leaves.length);
-    const combined = call(module, { arrays: new Map(), uniforms: new Map() }, [...a, ...b]);
+    const combined = callPlain(module, [...a, ...b]);
     const startsAnew = new Value<'u32'>(moreRuns!).ne(0);
     return [
       new Value<'u32'>(runs!).add(new Value<'u32'>(moreRuns!)).operand,

@@ -9,11 +9,11 @@ import {
   type WalkCommand,
 } from '../contract/backend.ts';
 import { Let } from '../functors/control.ts';
-import { literal } from '../functors/recorder.ts';
+import { u32 } from '../functors/functor.ts';
 import { select } from '../functors/standard/choose.ts';
-import { type Bool, type U32, Value } from '../functors/value.ts';
+import type { Bool, U32 } from '../functors/value.ts';
 import type { ScalarType } from '../ir/ir.ts';
-import { assemble, type BoundArray, wordsAt } from './assembled-program.ts';
+import { assemble, type BoundArray, withBuffers, wordsAt, zeroWords } from './assembled-program.ts';
 import { decodeTilesByWalks } from './decode-tiles-by-walks.ts';
 
 /** A bin that no histogram has, and a word at which no tile begins. */
@@ -37,16 +37,10 @@ export function tileHistogramsByRows(backend: Backend, command: TileHistogramsCo
   const tiles = capacityOf(extent);
   const counters = bins * histograms;
   if (tiles === 0 || parts === 0) {
-    const stores = [{ buffer: into.buffer, offset: into.word, capacity: counters, value: 0 }];
-    backend.run({ kind: 'forEach', extent: counters, program: zeros(), stores });
+    zeroWords(backend, counters, { buffer: into.buffer, offset: into.word, capacity: counters });
     return;
   }
-  const taken: DeviceBuffer[] = [];
-  const take = (count: number): DeviceBuffer => {
-    taken.push(backend.allocate(count));
-    return taken.at(-1)!;
-  };
-  try {
+  withBuffers(backend, (take) => {
     const cells = take((tiles * columns * rows * bits) / 32);
     const notes = take(FIELDS * parts);
     const decode: DecodeTilesCommand = {
@@ -55,12 +49,7 @@ export function tileHistogramsByRows(backend: Backend, command: TileHistogramsCo
       into: { buffer: cells, word: 0 },
     };
     if (!backend.run(decode)) decodeTilesByWalks(backend, decode);
-    backend.run({
-      kind: 'forEach',
-      extent: FIELDS * parts,
-      program: zeros(),
-      stores: [{ buffer: notes, offset: 0, capacity: FIELDS * parts, value: 0 }],
-    });
+    zeroWords(backend, FIELDS * parts, { buffer: notes, offset: 0, capacity: FIELDS * parts });
     backend.run(noteParts(command, notes));
     backend.run({
       kind: 'histogram',
@@ -68,24 +57,14 @@ export function tileHistogramsByRows(backend: Backend, command: TileHistogramsCo
       ...countRows(command, cells, wordsAt(notes, FIELDS * parts)),
       ...{ bins, histograms, into },
     });
-  } finally {
-    for (const buffer of taken) backend.release(buffer);
-  }
-}
-
-function number(value: number): U32 {
-  return new Value(literal('u32', value)) as U32;
-}
-
-function zeros(): Program {
-  return assemble('noCount', ['u32'], {}, () => [number(0)]);
+  });
 }
 
 /** Where tiles begin, as `decodeTiles` takes it. A tile without parts does not begin within the words. */
 function tilesWithParts({ tile }: TileHistogramsCommand): Program {
   return assemble('tileWithParts', ['u32', 'u32'], { programs: { tile } }, (t, { programs }) => {
     const [start, first, begin, end] = programs.tile!([t]) as U32[];
-    return [select(number(NONE), start!, begin!.lt(end!)), first!];
+    return [select(u32(NONE), start!, begin!.lt(end!)), first!];
   });
 }
 
@@ -93,18 +72,17 @@ function tilesWithParts({ tile }: TileHistogramsCommand): Program {
 function noteParts({ extent, tile, part, parts }: TileHistogramsCommand, notes: DeviceBuffer): WalkCommand {
   const start = assemble('tileParts', ['bool', 'u32', 'u32', 'u32'], { programs: { tile } }, (t, { programs }) => {
     const [, , begin, end, hidden] = programs.tile!([t]) as U32[];
-    return [begin!.lt(end!), begin!, end!, hidden ?? number(0)];
+    return [begin!.lt(end!), begin!, end!, hidden ?? u32(0)];
   });
   const step = assemble(
     'tilePart',
     ['bool', ...Array.from({ length: FIELDS + 2 }, (): ScalarType => 'u32')],
-    { programs: { part } },
+    { programs: { part }, parameters: ['u32', 'u32', 'u32'] },
     (t, { programs, parameters }) => {
       const [p, end, hidden] = parameters as [U32, U32, U32];
       const next = Let(p.add(1));
       return [next.lt(end), next, p, t.add(1), ...programs.part!([p]), hidden];
     },
-    ['u32', 'u32', 'u32'],
   );
   const stores = Array.from({ length: FIELDS }, (_, field) => ({
     ...{ buffer: notes, offset: field * parts, capacity: parts },
@@ -132,10 +110,11 @@ function countRows(
     masks: { type: 'u32', binding: masks } as const,
     ...(hidden && { hidden: { type: 'u32', binding: hidden.bits } as const }),
   };
+  const { pitch: hiddenPitch = 0, bin: hiddenBin = 0 } = hidden ?? {};
   const row = assemble(
     'maskedCells',
     ['bool', ...leaves],
-    { arrays, uniforms: { hiddenPitch: 'u32', parts: 'u32' } },
+    { arrays, uniforms: { hiddenPitch, parts } },
     (i, { arrays, uniforms }) => {
       const { notes, masks, hidden: bits } = arrays as unknown as { [name: string]: { at(index: U32): U32 } };
       const part = Let(i.div((rows * columns) / WORD));
@@ -160,23 +139,14 @@ function countRows(
   const program = assemble(
     'maskedCell',
     ['u32', 'u32'],
-    { arrays: { cells }, uniforms: { hiddenBin: 'u32' }, programs: { bin } },
+    { arrays: { cells }, uniforms: { hiddenBin }, programs: { bin }, parameters: ['u32', ...leaves] },
     (i, { arrays, uniforms, programs, parameters }) => {
       const [rank, histogram, cell, mask, hidden] = parameters as U32[];
       const [found] = programs.bin!([i, arrays.cells!.at(cell!.add(rank!))]) as [U32];
       const isSet = (word: U32): Bool => word.shr(rank!).and(1).eq(1);
       const slot = hidden === undefined ? found : select(found, uniforms.hiddenBin!, isSet(hidden));
-      return [select(number(NONE), slot, isSet(mask!)), histogram!];
+      return [select(u32(NONE), slot, isSet(mask!)), histogram!];
     },
-    ['u32', ...leaves],
   );
-  const { pitch = 0, bin: hiddenBin = 0 } = hidden ?? {};
-  return {
-    program: withUniforms(program, { hiddenBin }),
-    inner: { row: withUniforms(row, { hiddenPitch: pitch, parts }), ranks: WORD },
-  };
-}
-
-function withUniforms(program: Program, numbers: { readonly [name: string]: number }): Program {
-  return { ...program, uniforms: new Map<string, number | boolean>([...program.uniforms, ...Object.entries(numbers)]) };
+  return { program, inner: { row, ranks: WORD } };
 }

@@ -1,16 +1,10 @@
-import {
-  type Backend,
-  capacityOf,
-  type DeviceBuffer,
-  type Program,
-  type WeightedHistogramCommand,
-} from '../contract/backend.ts';
+import { type Backend, capacityOf, type Program, type WeightedHistogramCommand } from '../contract/backend.ts';
 import { For, Let, Var } from '../functors/control.ts';
-import { literal } from '../functors/recorder.ts';
+import { u32 } from '../functors/functor.ts';
 import { add64, shl64 } from '../functors/standard/wide.ts';
-import { type U32, Value } from '../functors/value.ts';
+import type { U32 } from '../functors/value.ts';
 import { entryOf } from '../ir/ir.ts';
-import { assemble, wordsAt } from './assembled-program.ts';
+import { assemble, type BoundArray, withBuffers, wordsAt, zeroWords } from './assembled-program.ts';
 
 /**
  * How weights are split into digits. A digit has so few bits that the sum of one digit over all rows fits in 32 bits.
@@ -34,15 +28,9 @@ export function weightedHistogramByDigits(backend: Backend, command: WeightedHis
   const weights = weightsOf(command);
   const digits = digitsOf(capacityOf(extent));
   const words = digits.count * weights * bins;
-  const sums = backend.allocate(words);
-  try {
-    const zero = assemble('noWeight', ['u32'], {}, () => [u32Literal(0)]);
-    backend.run({
-      kind: 'forEach',
-      extent: words,
-      program: zero,
-      stores: [{ buffer: sums, offset: 0, capacity: words, value: 0 }],
-    });
+  withBuffers(backend, (take) => {
+    const sums = take(words);
+    zeroWords(backend, words, { buffer: sums, offset: 0, capacity: words });
     for (let digit = 0; digit < digits.count; digit++) {
       const stores = Array.from({ length: weights }, (_, weight) => ({
         buffer: sums,
@@ -52,12 +40,8 @@ export function weightedHistogramByDigits(backend: Backend, command: WeightedHis
         value: 1 + weight,
         combine: 'add' as const,
       }));
-      backend.run({
-        kind: 'forEach',
-        extent,
-        program: digitProgram(program, digit * digits.width, digits.width),
-        stores,
-      });
+      const made = digitProgram(program, digit * digits.width, digits.width);
+      backend.run({ kind: 'forEach', extent, program: made, stores });
     }
     const half = weights * bins;
     const stores = [0, 1].map((value) => ({
@@ -67,10 +51,9 @@ export function weightedHistogramByDigits(backend: Backend, command: WeightedHis
       value,
       index: 2 + value,
     }));
-    backend.run({ kind: 'forEach', extent: half, program: sumProgram(sums, words, bins, digits), stores });
-  } finally {
-    backend.release(sums);
-  }
+    const added = sumProgram(wordsAt(sums, words), bins, digits);
+    backend.run({ kind: 'forEach', extent: half, program: added, stores });
+  });
 }
 
 /** The number of weights that a row has: all results of the program except the bin. */
@@ -81,31 +64,27 @@ export function weightsOf({ program }: Pick<WeightedHistogramCommand, 'program'>
 /** A program that returns the bin of a row, and one digit of each of its weights. */
 function digitProgram(program: Program, shift: number, width: number): Program {
   const { results } = entryOf(program.module);
-  const given = { programs: { row: program }, uniforms: { shift: 'u32', mask: 'u32' } } as const;
-  const made = assemble('weightDigit', results, given, (index, { programs, uniforms }) => {
+  const given = { programs: { row: program }, uniforms: { shift, mask: (2 ** width - 1) >>> 0 } };
+  return assemble('weightDigit', results, given, (index, { programs, uniforms }) => {
     const [bin, ...weights] = programs.row!([index]) as [U32, ...U32[]];
     return [bin, ...weights.map((weight) => weight.shr(uniforms.shift!).and(uniforms.mask!))];
   });
-  return { ...made, uniforms: new Map([...made.uniforms, ['shift', shift], ['mask', (2 ** width - 1) >>> 0]]) };
 }
 
 /**
  * A program that computes both words of a 64-bit sum and the positions to which they are written. For each weight, the
  * low words of all bins come before the high words of all bins.
  */
-function sumProgram(sums: DeviceBuffer, words: number, bins: number, digits: Digits): Program {
-  const given = {
-    arrays: { sums: wordsAt(sums, words) },
-    uniforms: { bins: 'u32', digits: 'u32', width: 'u32' },
-  } as const;
-  const made = assemble('sumOfDigits', ['u32', 'u32', 'u32', 'u32'], given, (index, { arrays, uniforms }) => {
+function sumProgram(sums: BoundArray, bins: number, { count: digits, width }: Digits): Program {
+  const given = { arrays: { sums }, uniforms: { bins, digits, width } };
+  return assemble('sumOfDigits', ['u32', 'u32', 'u32', 'u32'], given, (index, { arrays, uniforms }) => {
     const weight = Let(index.div(uniforms.bins!));
     const bin = Let(index.sub(weight.mul(uniforms.bins!)));
-    const [lo, hi] = [Var(u32Literal(0)), Var(u32Literal(0))];
+    const [lo, hi] = [Var(u32(0)), Var(u32(0))];
     For(0, uniforms.digits!, (digit) => {
       const place = weight.mul(uniforms.digits!).add(digit).mul(uniforms.bins!).add(bin);
       const part = shl64({
-        a: { lo: arrays.sums!.at(place) as U32, hi: u32Literal(0) },
+        a: { lo: arrays.sums!.at(place) as U32, hi: u32(0) },
         count: digit.mul(uniforms.width!),
       });
       const sum = add64({ a: { lo, hi }, b: part });
@@ -116,10 +95,4 @@ function sumProgram(sums: DeviceBuffer, words: number, bins: number, digits: Dig
     const first = Let(weight.mul(2).mul(uniforms.bins!).add(bin));
     return [Let(lo), Let(hi), first, first.add(uniforms.bins!)];
   });
-  const numbers = new Map(Object.entries({ bins, digits: digits.count, width: digits.width }));
-  return { ...made, uniforms: new Map<string, number | boolean>([...made.uniforms, ...numbers]) };
-}
-
-function u32Literal(value: number): U32 {
-  return new Value(literal('u32', value));
 }

@@ -1,6 +1,6 @@
 import type { Local, Module, Operand, ScalarType } from '../ir/ir.ts';
 import { createVariants } from '../ir/memo.ts';
-import { call, record } from './recorder.ts';
+import { call, type Links, record } from './recorder.ts';
 
 /** Maximum number of cached variants of a module. Each monoid that folds the module's results needs one variant. */
 const MAX_VARIANTS = 64;
@@ -29,16 +29,17 @@ export function wrapModule(module: Module, { name, parameters, results, arrays, 
     arrays: new Map([...module.arrays, ...(arrays ?? [])]),
     uniforms: new Map([...module.uniforms, ...(uniforms ?? [])]),
   };
-  const links = {
-    arrays: new Map([...module.arrays.keys()].map((array) => [array, array])),
-    uniforms: new Map(
-      [...module.uniforms].map(([uniform, type]): [string, Operand] => [
-        uniform,
-        { kind: 'uniform', type, name: uniform },
-      ]),
-    ),
-  };
+  const links = linksTo(module);
   return record(signature, (locals) => body(locals, (args) => call(module, links, args)));
+}
+
+/** Links the arrays and uniforms of a module to those of its caller that have the same names, or names made of them. */
+export function linksTo({ arrays, uniforms }: Module, nameOf: (name: string) => string = (name) => name): Links {
+  const operands = [...uniforms].map(([name, type]): [string, Operand] => [
+    name,
+    { kind: 'uniform', type, name: nameOf(name) },
+  ]);
+  return { arrays: new Map([...arrays.keys()].map((name) => [name, nameOf(name)])), uniforms: new Map(operands) };
 }
 
 /** Records a call of a module that has no arrays or uniforms. */

@@ -1,5 +1,6 @@
-import type { Module, Operand } from '../../ir/ir.ts';
+import type { Module } from '../../ir/ir.ts';
 import { type Linkage, type Links, link, linkEntry } from '../recorder.ts';
+import { linksTo } from '../wrap-module.ts';
 
 /**
  * A function of a WGSL text, recorded as a separate module. Calls of other functions of the text are recorded under
@@ -51,13 +52,6 @@ function neededBy(functions: ReadonlyMap<string, RecordedFunction>, entry: strin
  * callees are replaced by `names`, the names that the callees have in the linked module.
  */
 function linksOf({ module, callees }: RecordedFunction, names: ReadonlyMap<string, string>): Links {
-  const uniforms = [...module.uniforms].map(([name, type]): [string, Operand] => [
-    name,
-    { kind: 'uniform', type, name },
-  ]);
-  return {
-    arrays: new Map([...module.arrays.keys()].map((name) => [name, name])),
-    uniforms: new Map(uniforms),
-    inputs: new Map([...callees].map((callee) => [standIn(callee), names.get(callee)!])),
-  };
+  const inputs = new Map([...callees].map((callee) => [standIn(callee), names.get(callee)!]));
+  return { ...linksTo(module), inputs };
 }
