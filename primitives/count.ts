@@ -1,5 +1,5 @@
-import { type Column, columnsOf, type Table, viewColumn } from './columns/column.ts';
-import { fuse } from './columns/program.ts';
+import { type Column, columnsOf, type Table } from './columns/column.ts';
+import { computedColumn } from './columns/views.ts';
 import { type ContextOption, inContext, inContextOf } from './context/context-option.ts';
 import { flagsOf, type Predicate } from './copy-if.ts';
 import { bool, u32 } from './functors/functor.ts';
@@ -20,11 +20,11 @@ import { reduce } from './reduce.ts';
  */
 export function count(table: Table, predicate: Predicate, options?: ContextOption): Column<'u32'> {
   return foldFlags('count', table, predicate, options, (flags) => {
-    const ones = fuse('ones', [], ['u32'], (index, _, loader) => {
+    const ones = computedColumn('ones', 'u32', flags, undefined, (index, loader) => {
       const [flag] = loader.load([flags], index) as [Bool];
-      return [u32(flag)];
+      return u32(flag);
     });
-    return reduce(viewColumn(flags.context, 'u32', flags.length, ones), plus(u32));
+    return reduce(ones, plus(u32));
   });
 }
 

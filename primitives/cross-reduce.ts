@@ -24,7 +24,7 @@ import {
   storeRows,
 } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
-import { storedWords } from './columns/words.ts';
+import { fuseColumns, storedWords } from './columns/views.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { CrossReduceCommand, Program, VectorLeaf } from './contract/backend.ts';
 import { addTo, neutral } from './derived/assembled-program.ts';
@@ -379,9 +379,7 @@ function doesNotFit(part: 'step' | 'value', functor: FunctorDescription, expecte
 /** Makes a program that takes a row index and returns the side's values in that row, without its vectors. */
 function ownProgram(name: string, context: ColumnOwner, { tables }: CrossSide, length: Column['length']): Program {
   const columns = Object.values(tables).flatMap((table) => columnsOf(table));
-  const types = columns.map(({ type }) => type);
-  const fusion = fuse(name, [], types, (index, _, loader) => loader.load(columns, index));
-  return programOf(fusion, context, length);
+  return programOf(fuseColumns(name, columns), context, length);
 }
 
 /** Folds the results of all runs of a left row, from left to right, into one result for the row. */

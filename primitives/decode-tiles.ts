@@ -3,8 +3,8 @@ import { anything, aWhole, aWord, optional, someOptions, someRecord } from './ch
 import { Column, type ColumnOwner, commonLength, requireType } from './columns/column.ts';
 import { elementsPerWord } from './columns/host-array.ts';
 import { capacityOf, scaleLength } from './columns/length.ts';
-import { alive, extentOf, fuse, programOf, storedArray } from './columns/program.ts';
-import { storedWords } from './columns/words.ts';
+import { alive, extentOf, programOf, storedArray } from './columns/program.ts';
+import { fuseColumns, storedWords } from './columns/views.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { ArrayBinding } from './contract/backend.ts';
 import { gather } from './gather.ts';
@@ -93,7 +93,7 @@ export function decodeTiles<F extends CellFormat>(
       const count = (capacityOf(length) / 32) * bits;
       const memory = context.allocate(count, typeof length === 'number' ? undefined : length.memory);
       if (count > 0) {
-        const tile = fuse('decodeTiles', [], ['u32', 'u32'], (index, _, loader) => loader.load([start, first], index));
+        const tile = fuseColumns('decodeTiles', [start, first]);
         context.backend.run({
           kind: 'decodeTiles',
           extent: extentOf(tileLength),

@@ -1,5 +1,6 @@
-import { type Column, type ColumnOwner, columnsOf, type DeviceLength, viewColumn } from './columns/column.ts';
+import { type Column, type ColumnOwner, columnsOf, type DeviceLength } from './columns/column.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
+import { computedColumn } from './columns/views.ts';
 import { capacityOf } from './contract/backend.ts';
 
 import { If, Var, WhileAtMost } from './functors/control.ts';
@@ -123,18 +124,13 @@ export function expandBySearch<R extends Shape>(
 /** The source row of every `PART`-th output row. The last entry is the last source row. */
 function cutOutput({ context, length }: Expansion<Shape>, { offsets, length: made }: Spread): Column<'u32'> {
   const parts = Math.ceil(capacityOf(extentOf(made)) / PART);
-  const cut = fuse(
-    'expandCut',
-    [],
-    ['u32'],
-    (part, _, loader) => {
-      const last = loader.length(length).max(1).sub(1);
-      const isEnd = part.ge(loader.uniform('u32', parts));
-      return [rowOf(part.mul(PART), select(u32(0), last, isEnd), last, offsets, loader)];
-    },
-    { by: [cutOutput], columns: [offsets], lengths: [length], values: [parts] },
-  );
-  return context.materialize(viewColumn(context, 'u32', parts + 1, cut));
+  const key = { by: [cutOutput], columns: [offsets], lengths: [length], values: [parts] };
+  const cut = computedColumn('expandCut', 'u32', { context, length: parts + 1 }, key, (part, loader) => {
+    const last = loader.length(length).max(1).sub(1);
+    const isEnd = part.ge(loader.uniform('u32', parts));
+    return rowOf(part.mul(PART), select(u32(0), last, isEnd), last, offsets, loader);
+  });
+  return context.materialize(cut);
 }
 
 /** The source row of output row `at`: the last row from `low` to `high` whose output starts at or before `at`. */

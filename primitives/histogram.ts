@@ -2,8 +2,9 @@ import { requireNumber, requireOptions, wrongArgument } from './checks/arguments
 import { ArgumentError } from './checks/errors.ts';
 import { describeGiven } from './checks/given.ts';
 import { anything } from './checks/kinds.ts';
-import { type Column, type ColumnOwner, NUMBERS, requireType, viewColumn } from './columns/column.ts';
-import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { type Column, type ColumnOwner, NUMBERS, requireType } from './columns/column.ts';
+import { destination, extentOf, programOf } from './columns/program.ts';
+import { computedColumn, fuseColumns } from './columns/views.ts';
 import { sortableWords, wordsOf } from './columns/words.ts';
 import {
   type ContextOption,
@@ -51,10 +52,7 @@ export function histogram(bins: Column<'u32'>, count: number, options: Histogram
   if (segment !== undefined) requirePositive('histogram', 'segment', segment);
   const context = inNamedContext('histogram', options, () => requireContext([bins], 'histogram'));
   const runs = segment === undefined ? 1 : Math.ceil(bins.capacity / segment);
-  const program = fuse('histogram', [], ['u32'], (index, _, loader) => loader.load([bins], index), {
-    by: [histogram],
-    columns: [bins],
-  });
+  const program = fuseColumns('histogram', [bins]);
   return context.scope(() => {
     const counts = context.stored('u32', runs * count);
     const { buffer, offset } = destination(counts);
@@ -112,11 +110,11 @@ function binsOf(values: Numbers, edges: Edges, context: ColumnOwner): Column<'u3
   return context.scope(() => {
     const thresholds = context.column(thresholdsOf(values.type, edges));
     const reached = upperBound(thresholds, orderedNumbers(values));
-    const view = fuse('binOf', [], ['u32'], (index, _, loader) => {
+    const rows = { context, length: values.length };
+    return computedColumn('binOf', 'u32', rows, undefined, (index, loader) => {
       const [position] = loader.load([reached], index) as [U32];
-      return [position.sub(1)];
+      return position.sub(1);
     });
-    return viewColumn(context, 'u32', values.length, view);
   });
 }
 

@@ -10,12 +10,12 @@ import {
   type DeviceLength,
   shapeOf,
   type Table,
-  viewColumn,
   withColumns,
 } from './columns/column.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
+import { computedColumn } from './columns/views.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { capacityOf } from './contract/backend.ts';
@@ -149,18 +149,14 @@ const PART = 2048;
  */
 function cutPath(primitive: string, context: ColumnOwner, path: Path): Column<'u32'> {
   const { length } = path;
-  const cut = fuse(
-    `${primitive}Cut`,
-    [],
-    ['u32'],
-    (part, _, loader) => {
-      const start = part.mul(PART).min(loader.length(length));
-      const [min, max] = diagonal(path, start, loader);
-      return [split(path, start, min, max, loader)];
-    },
-    keyOf(cutPath, path),
-  );
-  return context.materialize(viewColumn(context, 'u32', Math.ceil(capacityOf(extentOf(length)) / PART) + 1, cut));
+  const rows = { context, length: Math.ceil(capacityOf(extentOf(length)) / PART) + 1 };
+  const key = keyOf(cutPath, path);
+  const cut = computedColumn(`${primitive}Cut`, 'u32', rows, key, (part, loader) => {
+    const start = part.mul(PART).min(loader.length(length));
+    const [min, max] = diagonal(path, start, loader);
+    return split(path, start, min, max, loader);
+  });
+  return context.materialize(cut);
 }
 
 /**

@@ -4,6 +4,7 @@ import { anything, type FieldKinds, someRecord } from './checks/kinds.ts';
 import { type Column, columnsOf, commonLength, requireType, type Table } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
+import { fuseColumns } from './columns/views.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { assemble, flatten, isScalar, leafTypes } from './functors/shapes.ts';
@@ -80,9 +81,7 @@ export function rankHistogram(
   const types = values.map(({ type }) => type);
   return context.scope(() => {
     const bound = bindCaptures(element, captures, context);
-    const row = fuse({ name: 'row', kind: 'rankHistogram' }, [], ['bool', ...types], (index, _, loader) =>
-      loader.load([active, ...values], index),
-    );
+    const row = fuseColumns({ name: 'row', kind: 'rankHistogram' }, [active, ...values]);
     const program = fuse('rankHistogram', ['u32', ...types], ['u32', 'u32'], (_index, [rank, ...loaded], loader) => {
       const result = assemble(element.result, applyToRank(element, taken, loaded, rank as U32, bound, loader));
       return flatten(binAndHistogram, result, () => refuse(element));

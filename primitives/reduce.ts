@@ -1,6 +1,7 @@
 import { ArgumentError } from './checks/errors.ts';
 import { type Column, type ColumnsOf, cellColumn, columnsAs, commonLength, type Table } from './columns/column.ts';
-import { alive, extentOf, fuse, programOf } from './columns/program.ts';
+import { alive, extentOf, programOf } from './columns/program.ts';
+import { fuseColumns } from './columns/views.ts';
 import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
@@ -28,10 +29,7 @@ function reduceRows<S extends Shape>(input: ColumnsOf<S>, monoid: Monoid<S>): Co
   const columns = operandsOf('reduce', input as Table, monoid);
   const context = requireContext(columns, 'reduce');
   const length = commonLength(columns, 'reduce');
-  const fusion = fuse('reduce', [], program.types, (index, _, loader) => loader.load(columns, index), {
-    by: [reduceRows],
-    columns,
-  });
+  const fusion = fuseColumns('reduce', columns);
   return context.scope(() => {
     const memory = context.allocate(columns.length);
     context.backend.run({

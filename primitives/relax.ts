@@ -13,9 +13,9 @@ import {
   requireType,
 } from './columns/column.ts';
 import { divideLength } from './columns/length.ts';
-import { destination, extentOf, fuse, programOf, storeRows, storeWord } from './columns/program.ts';
+import { destination, extentOf, fuse, programOf, storeWord } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
-import { wordsAtHand } from './columns/words.ts';
+import { fuseColumns, storeColumns } from './columns/views.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { Boundary, MonoidProgram, Program } from './contract/backend.ts';
 import {
@@ -187,7 +187,7 @@ function relaxGrids<P extends Parameters, S extends Shape, M extends Shape>(
   return context.scope(() => {
     const length = sizes.length === 0 ? countAlike(context, grids as GridSize, cells) : commonLength(sizes, 'relax');
     const program = sizes.length === 0 ? gridsAlike(grids as GridSize) : gridsOfSizes(common, grids, length);
-    const relaxed = copyStates(context, state, cells);
+    const relaxed = storeColumns(context, state, cells, 'relaxStart');
     const rounds = context.stored('u32', length);
     context.backend.run({
       kind: 'relax',
@@ -441,23 +441,8 @@ function gridsProgram(
   return programOf(fusion, context, length);
 }
 
-/**
- * Copies columns to new memory. Stored columns are copied as 32-bit words, so that subnormals and NaNs keep their bits.
- */
-function copyStates(context: ColumnOwner, columns: readonly Column[], length: Column['length']): Column[] {
-  const words = columns.map(wordsAtHand);
-  const copies = columns.map(({ type }) => context.stored(type, length));
-  const types = words.map(({ type }) => type);
-  const fusion = fuse('relaxStart', [], types, (index, _, loader) => loader.load(words, index));
-  const stores = copies.map((column, value) => ({ ...destination(column), value }));
-  storeRows(context, length, fusion, stores);
-  return copies;
-}
-
 function ownProgram(context: ColumnOwner, columns: readonly Column[], length: Column['length']): Program {
-  const types = columns.map(({ type }) => type);
-  const fusion = fuse('relaxOwn', [], types, (index, _, loader) => loader.load(columns, index));
-  return programOf(fusion, context, length);
+  return programOf(fuseColumns('relaxOwn', columns), context, length);
 }
 
 /** The offsets of the neighbours that a step reads, except offset (0, 0), which is the cell itself. */

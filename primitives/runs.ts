@@ -1,6 +1,7 @@
-import { type Column, columnsOf, commonLength, type Table, viewColumn } from './columns/column.ts';
+import { type Column, columnsOf, commonLength, type Table } from './columns/column.ts';
 import { contextOf } from './columns/current-context.ts';
-import { fuse, type Loader } from './columns/program.ts';
+import type { Loader } from './columns/program.ts';
+import { computedColumn } from './columns/views.ts';
 import { wordsOf } from './columns/words.ts';
 import { u32 } from './functors/functor.ts';
 import type { Shape } from './functors/shapes.ts';
@@ -29,11 +30,9 @@ export function runHeads(keys: Table): Column<'bool'> {
 export function headsOf(primitive: string, keys: Table): Column<'bool'> {
   const words = columnsOf(keys, primitive, 'keys').map(wordsOf);
   const length = commonLength(words, primitive);
-  const view = fuse('runHeads', [], ['bool'], (index, _, loader) => [startsRun(words, index, loader)], {
-    by: [headsOf],
-    columns: words,
-  });
-  return viewColumn(contextOf(words, primitive), 'bool', length, view);
+  const rows = { context: contextOf(words, primitive), length };
+  const key = { by: [headsOf], columns: words };
+  return computedColumn('runHeads', 'bool', rows, key, (index, loader) => startsRun(words, index, loader));
 }
 
 /** Whether row `index` is the first row of a run of equal keys. */

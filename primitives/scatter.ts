@@ -13,8 +13,9 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
-import { destination, type Fusion, fuse, storeRows } from './columns/program.ts';
+import { destination, type Fusion, storeRows } from './columns/program.ts';
 import { memoriesUnder } from './columns/reachable.ts';
+import { fuseColumns } from './columns/views.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { AtomicCombination } from './contract/backend.ts';
@@ -98,21 +99,20 @@ function scatterRows<C extends Table>(
   const background =
     onto === undefined ? words.map(() => constant(u32, 0, length)) : backgroundOf(primitive, rows, onto, length);
   const context = requireContext([...words, ...steering, ...background], primitive);
-  const zeros = words.map(() => 'u32' as const);
   return context.scope(() => {
     const stored = columns.map(({ type }) => context.stored(type, length));
-    const fill = fuse({ name: 'background', kind: 'scatter' }, [], zeros, (index, _, loader) =>
-      loader.load(background, index),
-    );
+    const fill = fuseColumns({ name: 'background', kind: 'scatter' }, background);
     const whole = stored.map((column, value) => ({ ...destination(column), value }));
     storeRows(context, length, fill, whole);
 
-    const types = steering.map(({ type }) => type);
-    const placed = fuse(primitive, [], [...types, ...zeros], (index, _, loader) =>
-      loader.load([...steering, ...words], index),
-    );
+    const placed = fuseColumns(primitive, [...steering, ...words]);
     const guard = flags === undefined ? {} : { guard: 1 };
-    const stores = stored.map((column, i) => ({ ...destination(column), index: 0, ...guard, value: types.length + i }));
+    const stores = stored.map((column, i) => ({
+      ...destination(column),
+      index: 0,
+      ...guard,
+      value: steering.length + i,
+    }));
     storeRows(context, extent, placed, stores);
     return withColumns(rows, stored);
   });
@@ -167,11 +167,7 @@ export function scatterReduce<C extends WordTable>(
   const context = requireContext([...columns, indices, ...targets], 'scatterReduce');
   const extent = commonLength([...columns, indices], 'scatterReduce');
   commonLength(targets, 'scatterReduce');
-  const types = [indices, ...columns].map(({ type }) => type);
-  const program = fuse('scatterReduce', [], types, (index, _, loader) => loader.load([indices, ...columns], index), {
-    by: [scatterReduce],
-    columns: [indices, ...columns],
-  });
+  const program = fuseColumns('scatterReduce', [indices, ...columns]);
   requireApart(targets);
   for (const target of targets) requireUnread('scatterReduce', [program], target);
   const stores = targets.map((target, i) => ({ ...destination(target), index: 0, value: 1 + i, combine }));

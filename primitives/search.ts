@@ -1,9 +1,10 @@
 import { requireOptions } from './checks/arguments.ts';
 import { ArgumentError } from './checks/errors.ts';
 import { aFlag } from './checks/kinds.ts';
-import { type Column, commonLength, viewColumn } from './columns/column.ts';
+import { type Column, commonLength } from './columns/column.ts';
 import { contextOf } from './columns/current-context.ts';
-import { fuse, type Loader } from './columns/program.ts';
+import type { Loader } from './columns/program.ts';
+import { computedColumn } from './columns/views.ts';
 import { sortableWords } from './columns/words.ts';
 import { If, Let, Var, WhileAtMost } from './functors/control.ts';
 import { bool, u32 } from './functors/functor.ts';
@@ -66,18 +67,13 @@ function bound<K extends SortKeys>(
   const keyWords = orderedWords(keys, descending);
   const needleWords = orderedWords(needles, descending);
   const keyLength = commonLength(keyWords, primitive);
-  const view = fuse(
-    primitive,
-    [],
-    ['u32'],
-    (index, _, loader) => {
-      const needle = load(needleWords, index, loader);
-      return [partitionPoint(u32(0), loader.length(keyLength), (key) => isBefore(load(keyWords, key, loader), needle))];
-    },
-    { by: [bound, primitive], columns: [...keyWords, ...needleWords], lengths: [keyLength] },
-  );
-  const context = contextOf([...keyWords, ...needleWords], primitive);
-  return viewColumn(context, 'u32', commonLength(needleWords, primitive), view);
+  const columns = [...keyWords, ...needleWords];
+  const rows = { context: contextOf(columns, primitive), length: commonLength(needleWords, primitive) };
+  const key = { by: [bound, primitive], columns, lengths: [keyLength] };
+  return computedColumn(primitive, 'u32', rows, key, (index, loader) => {
+    const needle = load(needleWords, index, loader);
+    return partitionPoint(u32(0), loader.length(keyLength), (key) => isBefore(load(keyWords, key, loader), needle));
+  });
 }
 
 /**

@@ -9,9 +9,8 @@ import {
   requireType,
   shapeOf,
   type Table,
-  viewColumn,
 } from './columns/column.ts';
-import { fuse } from './columns/program.ts';
+import { computedColumn } from './columns/views.ts';
 import { keysOfSortable } from './columns/words.ts';
 import { Context } from './context/context.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
@@ -138,12 +137,12 @@ export function quantiles<K extends SortKeys>(keys: K, fractions: readonly numbe
   return context.scope(() => {
     const scale = context.column(Uint32Array.from(scales, (each) => each % 2 ** 32));
     const isWhole = context.column(scales.map((each) => each === 2 ** 32));
-    const view = fuse('places', [], ['u32'], (index, _, loader) => {
+    const rows = { context, length: fractions.length };
+    const places = computedColumn('places', 'u32', rows, undefined, (index, loader) => {
       const [part, whole] = loader.load([scale, isWhole], index) as [U32, Bool];
       const last = loader.length(length).max(1).sub(1);
-      return [select(mulhi(last, part), last, whole)];
+      return select(mulhi(last, part), last, whole);
     });
-    const places = viewColumn(context, 'u32', fractions.length, view);
     return selectPlaces(context, keys, length, places, options);
   });
 }
@@ -188,17 +187,11 @@ function selectPlaces<K extends SortKeys>(
 
 /** Replaces every position past the last key by the position of the last key. */
 function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
-  const view = fuse(
-    'lastOr',
-    [],
-    ['u32'],
-    (index, _, loader) => {
-      const [place] = loader.load([places], index) as [U32];
-      return [place.min(loader.length(length).max(1).sub(1))];
-    },
-    { by: [lastOr], columns: [places], lengths: [length] },
-  );
-  return viewColumn(places.context, 'u32', places.length, view);
+  const key = { by: [lastOr], columns: [places], lengths: [length] };
+  return computedColumn('lastOr', 'u32', places, key, (index, loader) => {
+    const [place] = loader.load([places], index) as [U32];
+    return place.min(loader.length(length).max(1).sub(1));
+  });
 }
 
 /**
@@ -206,17 +199,11 @@ function lastOr(places: Column<'u32'>, length: Length): Column<'u32'> {
  * `NONE`. No result has this row, so reading it gives zero.
  */
 function rowOfPlace(places: Column<'u32'>, length: Length): Column<'u32'> {
-  const view = fuse(
-    'rowOfPlace',
-    [],
-    ['u32'],
-    (index, _, loader) => {
-      const [place] = loader.load([places], index) as [U32];
-      return [select(NONE, index, place.lt(loader.length(length)))];
-    },
-    { by: [rowOfPlace], columns: [places], lengths: [length] },
-  );
-  return viewColumn(places.context, 'u32', places.length, view);
+  const key = { by: [rowOfPlace], columns: [places], lengths: [length] };
+  return computedColumn('rowOfPlace', 'u32', places, key, (index, loader) => {
+    const [place] = loader.load([places], index) as [U32];
+    return select(NONE, index, place.lt(loader.length(length)));
+  });
 }
 
 const DIGITS = 256;
@@ -284,18 +271,12 @@ function learnDigit(
  * digits before `level` differ from the known bits.
  */
 function digitsOf(words: readonly Column<'u32'>[], known: readonly Column<'u32'>[], level: number): Column<'u32'> {
-  const view = fuse(
-    'digitsOf',
-    [],
-    ['u32'],
-    (index, _, loader) => {
-      const key = loader.load(words, index) as U32[];
-      const sought = loader.load(known, u32(0)) as U32[];
-      return [select(NONE, digitAt(key, level), agree(key, sought, level))];
-    },
-    { by: [digitsOf, level], columns: [...words, ...known] },
-  );
-  return viewColumn(words[0]!.context, 'u32', words[0]!.length, view);
+  const key = { by: [digitsOf, level], columns: [...words, ...known] };
+  return computedColumn('digitsOf', 'u32', words[0]!, key, (index, loader) => {
+    const key = loader.load(words, index) as U32[];
+    const sought = loader.load(known, u32(0)) as U32[];
+    return select(NONE, digitAt(key, level), agree(key, sought, level));
+  });
 }
 
 function digitAt(key: readonly U32[], level: number): U32 {
@@ -360,31 +341,25 @@ const shiftAt = (level: number): number => 24 - 8 * (level & 3);
  */
 function binsAt(words: readonly Column<'u32'>[], tries: Column<'u32'>, bins: number, level: number): Column<'u32'> {
   const firsts = Array.from({ length: level }, (_, above) => above * bins);
-  const view = fuse(
-    'binsAt',
-    [],
-    ['u32'],
-    (index, _, loader) => {
-      const key = loader.load(words, index) as U32[];
-      let bin = digitAt(key, 0);
-      for (const [above, first] of firsts.entries()) {
-        const branch = bin.add(loader.uniform('u32', first));
-        // The index `NONE` is past the end of `tries`, so the read returns 0, which stands for no group.
-        const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
-        bin = select(
-          NONE,
-          group
-            .sub(1)
-            .mul(DIGITS)
-            .add(digitAt(key, above + 1)),
-          group.ne(0),
-        );
-      }
-      return [bin];
-    },
-    { by: [binsAt, level], columns: [...words, tries], values: firsts },
-  );
-  return viewColumn(tries.context, 'u32', words[0]!.length, view);
+  const key = { by: [binsAt, level], columns: [...words, tries], values: firsts };
+  return computedColumn('binsAt', 'u32', { context: tries.context, length: words[0]!.length }, key, (index, loader) => {
+    const key = loader.load(words, index) as U32[];
+    let bin = digitAt(key, 0);
+    for (const [above, first] of firsts.entries()) {
+      const branch = bin.add(loader.uniform('u32', first));
+      // The index `NONE` is past the end of `tries`, so the read returns 0, which stands for no group.
+      const [group] = loader.load([tries], select(NONE, branch, bin.ne(NONE))) as [U32];
+      bin = select(
+        NONE,
+        group
+          .sub(1)
+          .mul(DIGITS)
+          .add(digitAt(key, above + 1)),
+        group.ne(0),
+      );
+    }
+    return bin;
+  });
 }
 
 /** Whether two keys have the same digits at all levels before `level`. */

@@ -7,10 +7,10 @@ import {
   type ColumnsOf,
   requireLength,
   type Table,
-  viewColumn,
   viewColumns,
 } from './columns/column.ts';
 import { fuse } from './columns/program.ts';
+import { computedColumn } from './columns/views.ts';
 import { Context } from './context/context.ts';
 import type { Functor } from './functors/functor.ts';
 import { flatten, leafTypes, type PlainOf, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
@@ -35,14 +35,10 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
   requireWhole('start', start);
   requireWhole('step', step);
   if (start === 0 && step === 1) return indices(length);
-  const view = fuse(
-    'sequence',
-    [],
-    ['u32'],
-    (index, _, loader) => [index.mul(loader.uniform('u32', step >>> 0)).add(loader.uniform('u32', start >>> 0))],
-    { by: [sequence], columns: [], values: [step >>> 0, start >>> 0] },
+  const key = { by: [sequence], columns: [], values: [step >>> 0, start >>> 0] };
+  return computedColumn('sequence', 'u32', { context: undefined, length }, key, (index, loader) =>
+    index.mul(loader.uniform('u32', step >>> 0)).add(loader.uniform('u32', start >>> 0)),
   );
-  return viewColumn(undefined, 'u32', length, view);
 }
 
 /**
@@ -50,8 +46,8 @@ export function sequence(length: Length, start = 0, step = 1): Column<'u32'> {
  * backends can recognize sequential reads.
  */
 function indices(length: Length): Column<'u32'> {
-  const view = fuse('sequence', [], ['u32'], (index) => [index], { by: [indices], columns: [], values: [] });
-  return viewColumn(undefined, 'u32', length, view);
+  const key = { by: [indices], columns: [] };
+  return computedColumn('sequence', 'u32', { context: undefined, length }, key, (index) => index);
 }
 
 function requireWhole(name: string, value: number): void {

@@ -12,7 +12,8 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
-import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { destination, extentOf, programOf } from './columns/program.ts';
+import { fuseColumns } from './columns/views.ts';
 import { keysOfSortable, sortableWords, wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { Cell } from './contract/backend.ts';
@@ -246,11 +247,7 @@ function radixSort(
   sortedPayload: Column | undefined,
 ): void {
   const columns = payload === undefined ? [keys] : [keys, payload];
-  const types = columns.map(({ type }) => type);
-  const program = fuse('sort', [], types, (index, _, loader) => loader.load(columns, index), {
-    by: [radixSort],
-    columns,
-  });
+  const program = fuseColumns('sort', columns);
   context.backend.run({
     kind: 'sort',
     extent: extentOf(keys.length),

@@ -5,6 +5,7 @@ import { type Column, commonLength, requireLength, requireType } from './columns
 import { capacityOf } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
+import { fuseColumns } from './columns/views.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { TileHistogramsCommand } from './contract/backend.ts';
 import { bitsOfCell, type EncodedTiles, requireTile, wordsBinding } from './decode-tiles.ts';
@@ -147,7 +148,7 @@ export function tileHistograms(
         const offsetAt = (index: U32): U32 => loader.loadWithin([offsets], index, offsets.length)[0] as U32;
         return [from!, value!, offsetAt(t), offsetAt(t.add(1)).min(loader.length(partLength)), ...word];
       });
-      const part = fuse(call, [], ['u32', 'u32', 'u32'], (p, _, loader) => loader.load([histogram, word, pitch], p));
+      const part = fuseColumns(call, [histogram, word, pitch]);
       const bin = fuse(call, ['u32'], ['u32'], (_index, cell, loader) =>
         applyFunctor(binOf, argumentsOf(binOf, CELL, {}, cell, []), bound, loader),
       );

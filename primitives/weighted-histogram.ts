@@ -1,7 +1,8 @@
 import { requireOptions, requireRecord } from './checks/arguments.ts';
 import { anything } from './checks/kinds.ts';
 import { type Column, commonLength, requireLength, requireType } from './columns/column.ts';
-import { destination, extentOf, fuse, programOf } from './columns/program.ts';
+import { destination, extentOf, programOf } from './columns/program.ts';
+import { fuseColumns } from './columns/views.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { requirePositive } from './histogram.ts';
 import { slice } from './slice.ts';
@@ -56,11 +57,7 @@ export function weightedHistogram<W extends Weights>(
     return context.scope(() => {
       const sums = context.stored('u32', 2 * entries.length * count);
       if (entries.length > 0) {
-        const types = columns.map(() => 'u32' as const);
-        const program = fuse('weightedHistogram', [], types, (index, _, loader) => loader.load(columns, index), {
-          by: [weightedHistogram],
-          columns,
-        });
+        const program = fuseColumns('weightedHistogram', columns);
         const { buffer, offset } = destination(sums);
         context.backend.run({
           kind: 'weightedHistogram',

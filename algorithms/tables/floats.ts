@@ -50,7 +50,7 @@ export function floatsOfKeys(keys: QuestionPart<I32>, sizes: Magnitudes, validit
 export function floatConstant(value: number): FloatPart {
   const size = Math.abs(Math.fround(value));
   const smallest = value === 0 ? Infinity : size;
-  const sizes = { smallest, largest: size <= LARGEST ? size : LARGEST, areFinite: size <= LARGEST };
+  const sizes = { smallest, largest: Math.min(size, LARGEST), areFinite: size <= LARGEST };
   if (smallest >= SMALLEST_NORMAL_F32) {
     return { part: constantPart('f32', Math.fround(value)), keys: undefined, ...sizes, validity: [] };
   }

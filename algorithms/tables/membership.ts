@@ -1,5 +1,5 @@
-import { type Column, commonLength, viewColumn } from '../../primitives/columns/column.ts';
-import { fuse } from '../../primitives/columns/program.ts';
+import { type Column, commonLength } from '../../primitives/columns/column.ts';
+import { computedColumn } from '../../primitives/columns/views.ts';
 import { u32 } from '../../primitives/functors/functor.ts';
 import { sub64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
@@ -129,24 +129,19 @@ function columnOfMembers(
     },
   );
   const length = commonLength(list, 'member');
-  const view = fuse(
-    'member',
-    [],
-    ['bool'],
-    (index, _, loader) => {
-      const own = emitPart(offset, index, loader);
-      const at = (place: U32): U32[] => loader.load(list, place) as U32[];
-      const count = loader.length(length);
-      const place = partitionPoint(u32(0), count, (each) => below(at(each), own));
-      // Past the last value, the last value is compared, which is not equal.
-      return [at(place.min(count.sub(1))).reduce((same, word, i) => same.and(word.eq(own[i]!)), place.lt(count))];
-    },
-    {
-      by: [columnOfMembers, offset.structure, offset.columns.length],
-      columns: [...offset.columns, ...offset.bits, ...list],
-      lengths: [length],
-      values: offset.constants.map(({ value }) => value),
-    },
-  );
-  return mapPart('member', columnsPart([viewColumn(context, 'bool', rows, view)]), ([holds]) => holds as Bool);
+  const key = {
+    by: [columnOfMembers, offset.structure, offset.columns.length],
+    columns: [...offset.columns, ...offset.bits, ...list],
+    lengths: [length],
+    values: offset.constants.map(({ value }) => value),
+  };
+  const view = computedColumn('member', 'bool', { context, length: rows }, key, (index, loader) => {
+    const own = emitPart(offset, index, loader);
+    const at = (place: U32): U32[] => loader.load(list, place) as U32[];
+    const count = loader.length(length);
+    const place = partitionPoint(u32(0), count, (each) => below(at(each), own));
+    // Past the last value, the last value is compared, which is not equal.
+    return at(place.min(count.sub(1))).reduce((same, word, i) => same.and(word.eq(own[i]!)), place.lt(count));
+  });
+  return mapPart('member', columnsPart([view]), ([holds]) => holds as Bool);
 }

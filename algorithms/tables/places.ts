@@ -1,5 +1,6 @@
 import { type Column, viewColumn } from '../../primitives/columns/column.ts';
 import { fuse } from '../../primitives/columns/program.ts';
+import { computedColumn } from '../../primitives/columns/views.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
@@ -161,14 +162,13 @@ function countsUpTo(
   }: { readonly known: Column<'u32'> | undefined; readonly digits: number; readonly left: number },
 ): Column<'u32'> {
   const bins = 2 ** digits;
-  const view = fuse('placeDigits', [], ['u32'], (index, _, loader) => {
+  const digit = computedColumn('placeDigits', 'u32', { context, length: rows }, undefined, (index, loader) => {
     const { offset, holds } = emitPart(row, index, loader);
     const above = offset.shr(left);
-    if (known === undefined) return [select(index.and(SPARE - 1).add(bins), above, holds)];
+    if (known === undefined) return select(index.and(SPARE - 1).add(bins), above, holds);
     const [prefix] = loader.load([known], u32(0)) as [U32];
-    return [select(u32(NONE), above.sub(prefix.shl(digits)), holds.and(above.shr(digits).eq(prefix)))];
+    return select(u32(NONE), above.sub(prefix.shl(digits)), holds.and(above.shr(digits).eq(prefix)));
   });
-  const digit = viewColumn(context, 'u32', rows, view);
   return inclusiveScan(slice(histogram(digit, bins + (known === undefined ? SPARE : 0)), 0, bins), plus(u32));
 }
 

@@ -15,10 +15,11 @@ import {
   type ViewInput,
   viewColumn,
 } from './column.ts';
-import { extentOf, fuse, linkedProgram } from './program.ts';
+import { extentOf, linkedProgram } from './program.ts';
 import { sourcesOf, viewsUnder } from './reachable.ts';
 import { type Cut, type IsStored, isCheap, isCut, planStores } from './storing-plan.ts';
 import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts';
+import { fuseColumns } from './views.ts';
 
 /** A view to store. */
 type Storing = Pick<Cut, 'view' | 'length' | 'results' | 'operations'>;
@@ -89,7 +90,7 @@ export class AutomaticColumns implements StoredViews {
   store(column: Column): StoredArray {
     this.#programs++;
     if (this.#passing.size > 0) this.#forgetPassed();
-    const fusion = fuse('captured', [], [column.type], (index, _, loader) => loader.load([column], index));
+    const fusion = fuseColumns('captured', [column]);
     const [input] = fusion.inputs as [ViewInput];
     const { view, length } = input;
     const cut = { view, length, results: new Set(input.results), operations: view.cost.operations };
@@ -197,12 +198,7 @@ export class AutomaticColumns implements StoredViews {
     const automatic = this.#automaticOf(cut);
     const types = entryOf(view.module).results;
     const columns = missing.map((result) => viewColumn(this.#context, types[result]!, length, view, result));
-    const fusion = fuse(
-      'stored',
-      [],
-      missing.map((result) => types[result]!),
-      (index, _, loader) => loader.load(columns, index),
-    );
+    const fusion = fuseColumns('stored', columns);
     const program = linkedProgram(fusion, (input) => (input.view === view ? undefined : this.#find(input)));
     const capacity = capacityOf(length);
     try {
@@ -264,11 +260,11 @@ export class AutomaticColumns implements StoredViews {
     const automatic = this.#keptOf(view, length);
     if (automatic === undefined) return undefined;
     const types = entryOf(view.module).results;
-    const stored: [number, ReturnType<typeof arrayOf>][] = [];
+    const stored: [number, StoredArray][] = [];
     for (const result of results) {
       const memory = automatic.results.get(result);
       if (memory === undefined) return undefined;
-      stored.push([result, arrayOf(memory, types[result]!, length)]);
+      stored.push([result, { memory, storage: storageOf(types[result]!), offset: 0, length }]);
     }
     return new Map(stored);
   }
@@ -320,19 +316,6 @@ const noneIsStored: IsStored = () => false;
 
 function bytesOf({ results }: Automatic): number {
   return [...results.values()].reduce((bytes, { buffer }) => bytes + 4 * buffer.words, 0);
-}
-
-function arrayOf(
-  memory: Memory,
-  type: Column['type'],
-  length: Column['length'],
-): {
-  readonly memory: Memory;
-  readonly storage: ReturnType<typeof storageOf>;
-  readonly offset: number;
-  readonly length: Column['length'];
-} {
-  return { memory, storage: storageOf(type), offset: 0, length };
 }
 
 /**

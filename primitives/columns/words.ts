@@ -3,9 +3,9 @@ import { bitsToI32, bitsToU32 } from '../functors/standard/bits.ts';
 import { f32BitsToSortable, i32ToSortable, sortableToF32Bits, sortableToI32 } from '../functors/standard/sortable.ts';
 import type { Bool, F32, I32, U32, Value } from '../functors/value.ts';
 import { entryOf, type ScalarType } from '../ir/ir.ts';
-import { Column, type ColumnOwner, viewColumn } from './column.ts';
+import { Column, viewColumn } from './column.ts';
 import type { FusionKey } from './known-fusions.ts';
-import { destination, fuse, storeRows } from './program.ts';
+import { fuse } from './program.ts';
 
 /**
  * The bit patterns of the column's values as a column of u32, which may be a view. Some devices change NaNs and
@@ -85,15 +85,4 @@ function wordView(column: Column, by: FusionKey['by'], body: (value: Value<Scala
     columns: [column],
   });
   return viewColumn(column.context, 'u32', column.length, view);
-}
-
-/** The elements of a column as stored 32-bit words. Views and packed columns are copied to new memory. */
-export function storedWords(context: ColumnOwner, column: Column): Column {
-  const { source } = column;
-  if (source.kind === 'stored' && source.storage === column.type) return column;
-  if (source.kind === 'view') return context.materialize(column);
-  const words = context.stored(column.type, column.length);
-  const fusion = fuse('storedWords', [], [column.type], (index, _, loader) => loader.load([column], index));
-  storeRows(context, column.length, fusion, [{ ...destination(words), value: 0 }]);
-  return words;
 }

@@ -21,6 +21,7 @@ import {
 import { contextOf, currentContext, mixedContexts, recordingFor } from '../columns/current-context.ts';
 import { asHostArray, type ColumnTypeOf, encode, type HostArray } from '../columns/host-array.ts';
 import { columnsIn } from '../columns/reachable.ts';
+import { storeViews } from '../columns/views.ts';
 import type { Backend, Storage } from '../contract/backend.ts';
 import type { GpuBuffer } from '../contract/gpu-types.ts';
 import { requireBackend } from '../contract/require-backend.ts';
@@ -46,7 +47,6 @@ import {
   type LentColumn,
   lendColumn,
 } from './shared-buffers.ts';
-import { storeViews } from './stores.ts';
 import {
   createUploads,
   type ElementFiller,

@@ -1,9 +1,9 @@
 import { ArgumentError, OutOfMemoryError } from '../checks/errors.ts';
 import type { Column, Memory } from '../columns/column.ts';
+import { storeColumns } from '../columns/views.ts';
 import type { DeviceBuffer } from '../contract/backend.ts';
 import { type IntoArray, readElements, requireRoom } from './downloads.ts';
 import type { ContextMemory } from './memory.ts';
-import { storeColumns } from './stores.ts';
 
 /** A pending read of a column that starts when the number of rows is known. */
 interface LateRead {

@@ -2,11 +2,11 @@ import { DeviceLostError } from '../checks/errors.ts';
 import type { Column, DeviceLength } from '../columns/column.ts';
 import { alive } from '../columns/program.ts';
 import { memoriesIn } from '../columns/reachable.ts';
+import { storeViews } from '../columns/views.ts';
 import type { CapacityChecks } from './capacity-checks.ts';
 import { type IntoArray, readElements, rowsIn } from './downloads.ts';
 import { firstRows, type LateReads } from './late-reads.ts';
 import type { ContextMemory } from './memory.ts';
-import { storeViews } from './stores.ts';
 
 /** The calls of a context that wait for the device. */
 export interface Reads {

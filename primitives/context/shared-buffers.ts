@@ -5,13 +5,13 @@ import { isRecord } from '../checks/given.ts';
 import { aFiniteNumber, anything, type FieldKinds } from '../checks/kinds.ts';
 import { Column, cellColumn, type DeviceLength, Memory, viewColumn } from '../columns/column.ts';
 import { fuse, storeRows } from '../columns/program.ts';
+import { storeColumns } from '../columns/views.ts';
 import type { Backend, DeviceBuffer, SharedDevice, Storage } from '../contract/backend.ts';
 import type { GpuBuffer } from '../contract/gpu-types.ts';
 import { literal } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value } from '../functors/value.ts';
 import type { ContextMemory } from './memory.ts';
-import { storeColumns } from './stores.ts';
 import { STORAGE_BYTES } from './uploads.ts';
 
 /**

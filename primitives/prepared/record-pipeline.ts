@@ -14,9 +14,9 @@ import {
   withColumns,
 } from '../columns/column.ts';
 import { elementsPerWord } from '../columns/host-array.ts';
-import { fuse } from '../columns/program.ts';
 import { memoriesIn, promisesIn } from '../columns/reachable.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
+import { fuseColumns } from '../columns/views.ts';
 import type { Backend, DeviceBuffer } from '../contract/backend.ts';
 import { assemble, leafTypes, type Shape } from '../functors/shapes.ts';
 import { derivations } from './derivations.ts';
@@ -124,10 +124,7 @@ function withoutConstants(table: Table): Table {
   const columns = columnsOf(table, 'prepare', 'result').map((column) => {
     const { source, type, length, context } = column;
     if (source.kind === 'view' || 'role' in source.memory.buffer) return column;
-    const copy = fuse({ name: 'copy', kind: 'prepare' }, [], [type], (index, _, loader) =>
-      loader.load([column], index),
-    );
-    return viewColumn(context, type, length, copy);
+    return viewColumn(context, type, length, fuseColumns({ name: 'copy', kind: 'prepare' }, [column]));
   });
   return withColumns(table, columns);
 }
