@@ -3,8 +3,7 @@ import { createTable, type DeviceTable, disposeTable, type HostColumn } from '..
 import { wideOf } from '../algorithms/tables/integers.ts';
 import { mapPart, viewsOf } from '../algorithms/tables/part.ts';
 import { hostColumn } from '../algorithms/tables/rows.ts';
-import { flagsOf } from '../algorithms/tables/selection.ts';
-import { countsWhere, orderedValues, valueOperand } from '../algorithms/tables/values.ts';
+import { countsWhere, flagsOf, orderedValues, valueOperand } from '../algorithms/tables/values.ts';
 import type { Column } from '../primitives/columns/column.ts';
 import { narrowed } from './table-columns.ts';
 import type { TypedExpression } from './table-plan.ts';

@@ -4,7 +4,7 @@ import { I64, isWithin, U64 } from './bounds.ts';
 import { numberOf } from './decimals.ts';
 import type { DeviceTable } from './device-table.ts';
 import { countDistinct } from './distinct.ts';
-import { tableError } from './errors.ts';
+import { sumTooLarge, tableError } from './errors.ts';
 import { floatTotals } from './exact-floats.ts';
 import type { Expression } from './expressions.ts';
 import type { CellValue, Decimal } from './host-table.ts';
@@ -23,7 +23,16 @@ import {
   sumTotal,
   type Total,
 } from './totals.ts';
-import { countsWhere, isEveryRow, orderedValues, type ValueOperand, valueOperand } from './values.ts';
+import {
+  countsWhere,
+  type IntegerOperand,
+  isEveryRow,
+  orderedValues,
+  requireIntegers,
+  textOf,
+  type ValueOperand,
+  valueOperand,
+} from './values.ts';
 
 /** An aggregate over rows of a table. Rows in which `of` is null are ignored. */
 export type Aggregate =
@@ -57,6 +66,14 @@ export function totalsIn(plans: readonly AggregatePlan[]): readonly Total[] {
   return plans.flatMap((plan) => ('totals' in plan ? plan.totals : []));
 }
 
+/** What an aggregate is computed from: its operand, the rows that count, and a text that is unique to the operand. */
+interface Asked {
+  readonly table: DeviceTable;
+  readonly operand: ValueOperand;
+  readonly counts: QuestionPart<Bool>;
+  readonly key: string;
+}
+
 /** Plans how to compute an aggregate over the chosen rows. */
 export function planOf(
   table: DeviceTable,
@@ -64,41 +81,38 @@ export function planOf(
   chosen: QuestionPart<Bool> | undefined,
 ): AggregatePlan {
   if (aggregate.kind === 'count' && aggregate.of === undefined) {
-    return planCount(table, countsWhere(chosen, undefined), '');
+    return planTotals({ table, counts: countsWhere(chosen, undefined), key: '' }, [], (count) => count);
   }
   const operand = valueOperand(table, aggregate.of!);
-  const counts = countsWhere(chosen, operand);
-  const key = JSON.stringify(aggregate.of, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
+  const asked = { table, operand, counts: countsWhere(chosen, operand), key: textOf(aggregate.of!) };
   switch (aggregate.kind) {
     case 'count':
-      return planCount(table, counts, key);
+      return planTotals(asked, [], (count) => count);
     case 'sum':
     case 'avg':
-      return planSum(table, aggregate.kind, operand, counts, key);
+      return planSum(aggregate.kind, asked);
     case 'min':
     case 'max':
-      return planExtremum(table, aggregate.kind, operand, counts, key);
+      return planExtremum(aggregate.kind, asked);
     case 'variance':
-      return planVariance(table, operand, counts, key);
+      return planVariance(asked);
     case 'median':
-      return planMedian(table, operand, counts);
+      return planMedian(asked);
     case 'quantile': {
       const { fraction } = aggregate;
       requireFraction(fraction);
-      return { find: () => findAt(table, operand, counts, (count) => Math.max(0, Math.ceil(fraction * count) - 1)) };
+      return { find: () => findAt(asked, (count) => Math.max(0, Math.ceil(fraction * count) - 1)) };
     }
     case 'quantileCont':
-      return planInterpolated(table, operand, counts, aggregate.fraction);
+      return planInterpolated(asked, aggregate.fraction);
     case 'smallest':
     case 'largest': {
       const { k, kind } = aggregate;
       if (!Number.isInteger(k) || k < 1) throw wrongAggregate('k', k, 'a whole number from 1');
-      return planPlace(table, operand, counts, { kind, k });
+      return planPlace(asked, { kind, k });
     }
     case 'countDistinct':
-      return { find: async () => countDistinct(table, orderedValues(operand).integers, counts) };
-    default:
-      throw wrongAggregate('kind', (aggregate as { kind: unknown }).kind, 'count, sum, avg, min, max …');
+      return { find: async () => countDistinct(table, orderedValues(operand).integers, asked.counts) };
   }
 }
 
@@ -110,138 +124,74 @@ function wrongAggregate(what: string, got: unknown, expected: string): Error {
   return tableError('aggregate', `The ${what} of an aggregate is invalid.`, { expected, got });
 }
 
-function counting(counts: QuestionPart<Bool>, key: string): readonly Total[] {
-  return isEveryRow(counts) ? [] : [named(countTotal(counts), key)];
-}
-
-/** Appends `key`, the text of the operand, to the name of a total, so that the name is unique. */
-function named(total: Total, key: string): Total {
-  return { ...total, name: `${total.name} ${key}` };
-}
-
-/**
- * Returns the number of included rows, and the words of an aggregate's other totals. If some rows may be excluded, the
- * first total is the count made by {@link counting}.
- */
-function split(
-  { rows }: DeviceTable,
-  counts: QuestionPart<Bool>,
-  words: readonly (readonly number[])[],
-): readonly [number, readonly (readonly number[])[]] {
-  return isEveryRow(counts) ? [rows, words] : [words[0]![0]!, words.slice(1)];
-}
-
-function planCount(table: DeviceTable, counts: QuestionPart<Bool>, key: string): AggregatePlan {
-  return { totals: counting(counts, key), finish: (words) => split(table, counts, words)[0] };
-}
-
-function planSum(
-  table: DeviceTable,
-  kind: 'sum' | 'avg',
-  operand: ValueOperand,
-  counts: QuestionPart<Bool>,
-  key: string,
+/** Plans a pass that finds totals. `finish` computes the result from the number of rows that count and the totals. */
+function planTotals(
+  { table, counts, key }: Pick<Asked, 'table' | 'counts' | 'key'>,
+  totals: readonly Total[],
+  finish: (count: number, words: readonly (readonly number[])[]) => CellValue,
 ): AggregatePlan {
-  if (operand.family === 'f32') {
-    const floats = floatTotals(operand, counts, table.rows, false);
-    return {
-      totals: [...counting(counts, key), ...floats.totals.map((each) => named(each, key))],
-      finish: (words) => {
-        const [count, totals] = split(table, counts, words);
-        if (count === 0) return null;
-        return kind === 'sum' ? floats.read(totals).sum() : floats.read(totals).average(count);
-      },
-    };
-  }
-  const integers = requireIntegers(kind, operand);
+  const named = (total: Total): Total => ({ ...total, name: `${total.name} ${key}` });
+  if (isEveryRow(counts)) return { totals: totals.map(named), finish: (words) => finish(table.rows, words) };
   return {
-    totals: [...counting(counts, key), named(sumTotal(integers, counts, table.rows), key)],
-    finish: (words) => {
-      const [count, [total]] = split(table, counts, words);
-      if (count === 0) return null;
-      const sum = sumOfWords(total!);
-      return kind === 'avg' ? ratio(sum, BigInt(count) * 10n ** BigInt(integers.scale)) : sumCell(operand, sum);
-    },
+    totals: [countTotal(counts), ...totals].map(named),
+    finish: ([count, ...words]) => finish(count![0]!, words),
   };
 }
 
-type IntegerOperand = ValueOperand & { readonly family: 'integer' };
-
-function requireIntegers(kind: string, operand: ValueOperand): IntegerOperand {
-  if (operand.family === 'integer') return operand;
-  throw tableError('type', `${kind} does not support this type.`, {
-    expected: 'integers, decimals or f32',
-    got: describeOperand(operand),
+function planSum(kind: 'sum' | 'avg', asked: Asked): AggregatePlan {
+  const { table, operand, counts } = asked;
+  if (operand.family === 'f32') {
+    const floats = floatTotals(operand, counts, table.rows, false);
+    return planTotals(asked, floats.totals, (count, totals) => {
+      if (count === 0) return null;
+      return kind === 'sum' ? floats.read(totals).sum() : floats.read(totals).average(count);
+    });
+  }
+  const integers = requireIntegers(kind, operand);
+  return planTotals(asked, [sumTotal(integers, counts, table.rows)], (count, [total]) => {
+    if (count === 0) return null;
+    const sum = sumOfWords(total!);
+    return kind === 'avg' ? ratio(sum, BigInt(count) * 10n ** BigInt(integers.scale)) : sumCell(integers, sum);
   });
 }
 
-function sumCell(operand: ValueOperand, sum: bigint): CellValue {
+function sumCell({ scale }: IntegerOperand, sum: bigint): CellValue {
   const itself = { min: sum, max: sum };
-  if (!isWithin(itself, I64) && !isWithin(itself, U64)) {
-    throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: sum });
-  }
-  const { scale } = operand as IntegerOperand;
+  if (!isWithin(itself, I64) && !isWithin(itself, U64)) throw sumTooLarge(sum);
   return scale > 0 ? { units: sum, scale } : sum;
 }
 
-function planExtremum(
-  table: DeviceTable,
-  kind: 'min' | 'max',
-  operand: ValueOperand,
-  counts: QuestionPart<Bool>,
-  key: string,
-): AggregatePlan {
-  const { integers, cellOf } = orderedValues(operand);
+function planExtremum(kind: 'min' | 'max', asked: Asked): AggregatePlan {
+  const { integers, cellOf } = orderedValues(asked.operand);
   const [domain] = domainOf(integers.bounds);
-  return {
-    totals: [...counting(counts, key), named(extremumTotal(kind, integers, counts), key)],
-    finish: (words) => {
-      const [count, [total]] = split(table, counts, words);
-      return count === 0 ? null : cellOf(integerOfWords(domain.startsWith('i'), total!));
-    },
-  };
+  return planTotals(asked, [extremumTotal(kind, integers, asked.counts)], (count, [total]) =>
+    count === 0 ? null : cellOf(integerOfWords(domain.startsWith('i'), total!)),
+  );
 }
 
-function planVariance(
-  table: DeviceTable,
-  operand: ValueOperand,
-  counts: QuestionPart<Bool>,
-  key: string,
-): AggregatePlan {
+function planVariance(asked: Asked): AggregatePlan {
+  const { table, operand, counts } = asked;
   if (operand.family === 'f32') {
     const floats = floatTotals(operand, counts, table.rows, true);
-    return {
-      totals: [...counting(counts, key), ...floats.totals.map((each) => named(each, key))],
-      finish: (words) => {
-        const [count, totals] = split(table, counts, words);
-        return count < 2 ? null : floats.read(totals).variance(count);
-      },
-    };
+    return planTotals(asked, floats.totals, (count, totals) =>
+      count < 2 ? null : floats.read(totals).variance(count),
+    );
   }
   const integers = requireIntegers('variance', operand);
-  return {
-    totals: [...counting(counts, key), ...distanceTotals(integers, counts, table.rows).map((each) => named(each, key))],
-    finish: (words) => {
-      const [count, totals] = split(table, counts, words);
-      if (count < 2) return null;
-      // The variance of distances from any number is that of the integers.
-      const [sum, squares] = totals.map((total) => integerOfWords(false, total)) as [bigint, bigint];
-      const n = BigInt(count);
-      return ratio(n * squares - sum * sum, n * (n - 1n) * 10n ** BigInt(2 * integers.scale));
-    },
-  };
+  return planTotals(asked, distanceTotals(integers, counts, table.rows), (count, totals) => {
+    if (count < 2) return null;
+    // The variance of distances from any number is that of the integers.
+    const [sum, squares] = totals.map((total) => integerOfWords(false, total)) as [bigint, bigint];
+    const n = BigInt(count);
+    return ratio(n * squares - sum * sum, n * (n - 1n) * 10n ** BigInt(2 * integers.scale));
+  });
 }
 
 /**
  * Finds the value at a place (a rank from 0) among the sorted values of the included rows. Returns null if there is no
  * such place.
  */
-async function findAt(
-  table: DeviceTable,
-  operand: ValueOperand,
-  counts: QuestionPart<Bool>,
-  placeOf: (count: number) => number,
-): Promise<CellValue> {
+async function findAt({ table, operand, counts }: Asked, placeOf: (count: number) => number): Promise<CellValue> {
   const { integers, cellOf } = orderedValues(operand);
   const [found] = await integersAt(table, integers, counts, (count) => {
     const place = placeOf(count);
@@ -250,12 +200,7 @@ async function findAt(
   return found === undefined ? null : cellOf(found);
 }
 
-function planInterpolated(
-  table: DeviceTable,
-  operand: ValueOperand,
-  counts: QuestionPart<Bool>,
-  fraction: number,
-): AggregatePlan {
+function planInterpolated({ table, operand, counts }: Asked, fraction: number): AggregatePlan {
   requireFraction(fraction);
   requireInterpolable(operand);
   const { integers, cellOf } = orderedValues(operand);
@@ -281,21 +226,21 @@ export function requireInterpolable(operand: ValueOperand): void {
   });
 }
 
-function planPlace(
-  table: DeviceTable,
-  operand: ValueOperand,
-  counts: QuestionPart<Bool>,
-  place: Place & { k: number },
-): AggregatePlan {
+function planPlace(asked: Asked, place: Place & { k: number }): AggregatePlan {
   const { kind, k } = place;
-  const { integers, cellOf } = orderedValues(operand);
+  const { integers, cellOf } = orderedValues(asked.operand);
   return {
-    find: () => findAt(table, operand, counts, (count) => (kind === 'smallest' ? k - 1 : count - k)),
-    sought: { integers, counts, place, finish: ([found]) => (found === undefined ? null : cellOf(found)) },
+    find: () => findAt(asked, (count) => (kind === 'smallest' ? k - 1 : count - k)),
+    sought: {
+      integers,
+      counts: asked.counts,
+      place,
+      finish: ([found]) => (found === undefined ? null : cellOf(found)),
+    },
   };
 }
 
-function planMedian(table: DeviceTable, operand: ValueOperand, counts: QuestionPart<Bool>): AggregatePlan {
+function planMedian({ table, operand, counts }: Asked): AggregatePlan {
   const { integers, cellOf } = orderedValues(operand);
   const isNumber = operand.family === 'integer' || operand.family === 'f32' || operand.family === 'f64';
   const finish = (found: readonly bigint[]): CellValue => {

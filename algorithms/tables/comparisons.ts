@@ -38,12 +38,6 @@ export const OPPOSITE = { '<': '>=', '<=': '>', '>': '<=', '>=': '<', '=': '<>',
 
 /** Compares two operands of the same type, or an operand with a literal. */
 export function compareOperands(operator: ComparisonOperator, left: Operand, right: Operand): Comparison {
-  if (!Object.hasOwn(OPPOSITE, operator)) {
-    throw tableError('expression', `The comparison '${operator}' is unknown.`, {
-      expected: Object.keys(OPPOSITE),
-      got: operator,
-    });
-  }
   if (left.family === 'literal') {
     if (right.family === 'literal') return compareLiterals(operator, left.value, right.value);
     return compareOperands(SWAPPED[operator], right, left);

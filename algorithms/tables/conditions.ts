@@ -10,9 +10,9 @@ import type { Condition, Expression, LiteralValue } from './expressions.ts';
 import { constantIn, integersOf, sameInteger } from './integers.ts';
 import { type Asked, memberPart, requireShort } from './membership.ts';
 import { describeOperand, operandOf } from './operands.ts';
-import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
+import { bitsPart, combineParts, fixedPart, mapPart, type QuestionPart } from './part.ts';
 import { heldPart } from './points.ts';
-import { validityOf } from './values.ts';
+import { flagsOf, validityOf } from './values.ts';
 
 /** Maximum number of listed values with which each row is compared one by one. */
 const MAX_COMPARED = 16;
@@ -96,11 +96,6 @@ function* plan(table: Asked, condition: Condition, negated: boolean): Stretches<
       return yield* planTruth(table, condition.of, negated);
     case 'inPolygons':
       return yield* planHeld(table, condition, negated);
-    default:
-      throw tableError('expression', 'The kind of a condition is unknown.', {
-        expected: 'compare, between, in, isNull, truth, inPolygons, and, or, not, always or never',
-        got: (condition as { kind: unknown }).kind,
-      });
   }
 }
 
@@ -133,14 +128,7 @@ function joined(kind: 'and' | 'or', parts: readonly QuestionPart<Bool>[]): Quest
 
 /** Evaluates a part of a condition for all rows. Parts of long conditions are often alike, and then share their code. */
 function storedPart(table: Asked, part: QuestionPart<Bool>): QuestionPart<Bool> {
-  const { context, rows } = table;
-  const [flags] = viewsOf(
-    context,
-    rows,
-    ['bool'],
-    mapPart('', part, (holds) => [holds]),
-  );
-  const words = packBits(flags as Column<'bool'>, { context });
+  const words = packBits(flagsOf(table, part), { context: table.context });
   table.lists.push(words);
   return bitsPart([words]);
 }

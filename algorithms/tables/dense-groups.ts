@@ -8,7 +8,7 @@ import { ratio } from '../exact-ratio.ts';
 import { filled, inStretches, piecewise, type Stretches } from '../stretches.ts';
 import { I64, isWithin } from './bounds.ts';
 import type { DeviceTable } from './device-table.ts';
-import { tableError } from './errors.ts';
+import { sumTooLarge } from './errors.ts';
 import { scaledIntegers } from './float-integers.ts';
 import { decodeCodes, type GroupCodes } from './group-keys.ts';
 import type { GroupAggregate } from './group-totals.ts';
@@ -312,7 +312,7 @@ function* wordsOfNumbers(sums: Float64Array): Stretches<BigInt64Array> {
 function fitting(sums: readonly bigint[]): BigInt64Array {
   const large = sums.find((each) => !isWithin({ min: each, max: each }, I64));
   if (large === undefined) return BigInt64Array.from(sums);
-  throw tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: large });
+  throw sumTooLarge(large);
 }
 
 function* averageColumn({ integers: { scale }, exponent }: Summand, { counts, sums }: Found): Stretches<HostColumn> {

@@ -13,7 +13,8 @@ import { sort } from '../../primitives/sort.ts';
 import type { DeviceTable } from './device-table.ts';
 import { type IntegerPart, type IntegerValue, wideOf } from './integers.ts';
 import { combineParts, constantPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
-import { bitsIn, flagsOf } from './selection.ts';
+import { bitsIn } from './selection.ts';
+import { flagsOf } from './values.ts';
 
 /** Maximum size of a range of integers for which setting a bit per integer is cheaper than a sort. */
 const MAX_BITS = 2 ** 26;

@@ -12,3 +12,7 @@ export class TableError extends QuadrilleError {
 export function tableError(reason: string, sentence: string, details?: ErrorDetails): TableError {
   return new TableError(`tables/${reason}`, sentence, details);
 }
+
+export function sumTooLarge(sum: bigint): TableError {
+  return tableError('overflow', 'A sum does not fit in 64 bits.', { expected: 'at most 2^63 − 1', got: sum });
+}

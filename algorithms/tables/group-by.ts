@@ -1,9 +1,6 @@
 import { requireArguments } from '../../primitives/checks/arguments.ts';
-import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
-import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { reduceByKey } from '../../primitives/reduce-by-key.ts';
-import { sequence } from '../../primitives/sequence.ts';
 import { inStretches } from '../stretches.ts';
 import { aggregatesOfGroups, aTable, someNames, whereOptions } from './argument-kinds.ts';
 import { denseGroups, densePlan } from './dense-groups.ts';
@@ -14,10 +11,10 @@ import { travelling } from './group-payload.ts';
 import { type GroupAggregate, type GroupAggregates, type GroupTotals, totalsOfGroups } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type QuestionPart, viewsOf } from './part.ts';
-import { flagsOf, type Where, withChosen } from './selection.ts';
+import { type Where, withChosen } from './selection.ts';
 import { columnOf } from './table.ts';
 import { elementOf, monoidOf, tableOf } from './totals.ts';
-import { countsWhere, isEveryRow, valueOperand } from './values.ts';
+import { countsWhere, rowsWhere, valueOperand } from './values.ts';
 
 const MAX_KEYS = 4;
 
@@ -99,12 +96,6 @@ async function groupsOf(
 }
 
 type Entries = readonly (readonly [string, GroupAggregate])[];
-
-/** Indices of the chosen rows, on the device. */
-function rowsWhere(table: DeviceTable, chosen: QuestionPart<Bool>): Column<'u32'> {
-  const { context, rows } = table;
-  return isEveryRow(chosen) ? sequence(rows) : bitPlaces(packBits(flagsOf(table, chosen), { context }), { context });
-}
 
 function reduceGroups(
   { context }: DeviceTable,

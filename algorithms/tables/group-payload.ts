@@ -8,7 +8,7 @@ import { floatKeys, floatsOfKeys } from './floats.ts';
 import type { Payload } from './group-keys.ts';
 import { type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { columnsPart, combineParts, constantPart, mapPart, type QuestionPart } from './part.ts';
-import { type ValueOperand, validityOf } from './values.ts';
+import { textOf, type ValueOperand, validityOf } from './values.ts';
 
 /**
  * Values of up to 32 bits that are sorted along with the keys, so that they need not be gathered from scattered rows
@@ -34,10 +34,6 @@ export function travelling(
   if (validityOf(operand).some((each) => each !== undefined)) return undefined;
   if (operand.family === 'f32') return travellingFloats(operand);
   return operand.family === 'integer' ? travellingIntegers(operand) : undefined;
-}
-
-function textOf(expression: Expression | undefined): string {
-  return JSON.stringify(expression, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
 }
 
 function travellingFloats(operand: ValueOperand & { readonly family: 'f32' }): Travelling {

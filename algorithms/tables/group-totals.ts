@@ -2,16 +2,15 @@ import { ratio } from '../exact-ratio.ts';
 import { filled, piecewise, type Stretches } from '../stretches.ts';
 import { I64, isWithin } from './bounds.ts';
 import type { TableColumn } from './device-table.ts';
-import { tableError } from './errors.ts';
+import { sumTooLarge } from './errors.ts';
 import { type FloatSums, type FloatTotals, floatTotals } from './exact-floats.ts';
 import type { Expression } from './expressions.ts';
 import { wordsFor } from './group-keys.ts';
 import type { HostColumn } from './host-table.ts';
 import { domainOf } from './integers.ts';
-import { describeOperand } from './operands.ts';
 import { hostColumn, validityOf } from './rows.ts';
 import { countTotal, extremumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
-import { countsWhere, isEveryRow, orderedValues, type ValueOperand } from './values.ts';
+import { countsWhere, isEveryRow, orderedValues, requireIntegers, type ValueOperand } from './values.ts';
 
 /** An aggregate that can be computed for groups of rows. */
 export type GroupAggregate =
@@ -42,13 +41,13 @@ export function totalsOfGroups(
     const known = totals.findIndex((each) => each.name === name && sameColumns(each, total));
     return known >= 0 ? known : totals.push({ ...total, name }) - 1;
   };
-  const plans = entries.map(([name, { kind }], i) => {
+  const plans = entries.map(([, { kind }], i) => {
     const operand = operands[i];
     const counts = countsWhere(undefined, operand);
     const needsCount = kind === 'count' || kind === 'avg' || !isEveryRow(counts);
     const count = needsCount ? numberOf(countTotal(counts)) : undefined;
     const floats = isFloatSum(kind, operand) ? floatTotals(operand, counts, rows, false) : undefined;
-    const own = floats?.totals ?? (kind === 'count' ? [] : [totalOf(name, kind, operand!, counts, rows)]);
+    const own = floats?.totals ?? (kind === 'count' ? [] : [totalOf(kind, operand!, counts, rows)]);
     return { kind, operand, count, floats, totals: own.map(numberOf) };
   });
   if (totals.length === 0) numberOf(countTotal(countsWhere(undefined, undefined)));
@@ -104,24 +103,13 @@ function sameColumns(a: Total, b: Total): boolean {
 }
 
 function totalOf(
-  name: string,
   kind: 'sum' | 'avg' | 'min' | 'max',
   operand: ValueOperand,
   counts: ReturnType<typeof countsWhere>,
   rows: number,
 ): Total {
   if (kind === 'min' || kind === 'max') return extremumTotal(kind, orderedValues(operand).integers, counts);
-  if (kind === 'sum' || kind === 'avg') {
-    if (operand.family === 'integer') return sumTotal(operand, counts, rows);
-    throw tableError('type', `${kind} does not support this type.`, {
-      expected: 'integers, decimals or f32',
-      got: describeOperand(operand),
-    });
-  }
-  throw tableError('aggregate', `'${name}' has the kind '${String(kind)}', which groups do not support.`, {
-    expected: 'count, sum, avg, min or max',
-    got: kind,
-  });
+  return sumTotal(requireIntegers(kind, operand), counts, rows);
 }
 
 function* sumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): Stretches<HostColumn> {
@@ -146,10 +134,7 @@ function* wideWords([low, high, top]: Arrays): Stretches<readonly [Uint32Array, 
     for (let i = from; i < to && wide < 0; i++) if ((top![i]! | 0) !== hi[i]! >> 31) wide = i;
   });
   if (wide < 0) return [lo, hi];
-  throw tableError('overflow', 'A sum does not fit in 64 bits.', {
-    expected: 'at most 2^63 − 1',
-    got: sumOfWords([low![wide]!, high![wide]!, top![wide]!]),
-  });
+  throw sumTooLarge(sumOfWords([low![wide]!, high![wide]!, top![wide]!]));
 }
 
 function* averageColumn(

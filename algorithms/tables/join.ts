@@ -7,7 +7,6 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { gather } from '../../primitives/gather.ts';
 import { map } from '../../primitives/map.ts';
-import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { lowerBound, upperBound } from '../../primitives/search.ts';
 import { sequence } from '../../primitives/sequence.ts';
 import { type SortKeys, sortByKey } from '../../primitives/sort.ts';
@@ -17,11 +16,10 @@ import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import { domainOf, type IntegerValue, rescaled, wideOf } from './integers.ts';
 import { describeOperand } from './operands.ts';
-import { bitsPart, columnsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
-import { flagsOf } from './selection.ts';
+import { columnsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { compareStrings } from './string-order.ts';
 import { settle } from './unsorted-strings.ts';
-import { orderedValues, type ValueOperand, validityOf, valueOperand } from './values.ts';
+import { countsWhere, flagsOf, orderedValues, rowsWhere, type ValueOperand, valueOperand } from './values.ts';
 
 /** Pairs of rows of two tables: row `left[i]` is joined with row `right[i]`. */
 export interface JoinedRows {
@@ -64,10 +62,10 @@ export async function joinRows(
   const codes = translating instanceof Promise ? await translating : translating;
   const found = context.scope(() => {
     const { narrow, mine, others } = commonKeys(left, ours, theirs, codes);
-    const rows = validRows(right, theirs);
+    const rows = rowsWhere(right, countsWhere(undefined, theirs));
     const sorted = sortByKey(keysOf(right, others, narrow, rows), rows, { context });
     const needles = keysOf(left, mine, narrow, undefined);
-    const isValid = flagsOf(left, bitsPart(validityOf(ours)));
+    const isValid = flagsOf(left, countsWhere(undefined, ours));
     const first = context.materialize(lowerBound(sorted.keys, needles));
     const count = map(between, { first, end: upperBound(sorted.keys, needles), isValid });
     return { first, count: context.materialize(count), rows: sorted.values };
@@ -96,14 +94,6 @@ function* settleBoth(left: DeviceTable, right: DeviceTable): Stretches<void> {
 
 function operandOf(table: DeviceTable, name: string): ValueOperand {
   return valueOperand(table, { kind: 'column', name });
-}
-
-/** Indices of the rows whose operand is not null. */
-function validRows(table: DeviceTable, operand: ValueOperand): Column<'u32'> {
-  const { context, rows } = table;
-  const validity = validityOf(operand);
-  if (validity.every((each) => each === undefined)) return sequence(rows);
-  return bitPlaces(packBits(flagsOf(table, bitsPart(validity)), { context }), { context });
 }
 
 /** Integer keys for the values of both sides of a join. Two keys are equal if and only if their values are equal. */

@@ -15,8 +15,9 @@ import { freeLists, hasLists, truthOf } from './conditions.ts';
 import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
 import type { Condition } from './expressions.ts';
-import { bitsPart, mapPart, type QuestionPart, viewsOf } from './part.ts';
+import { bitsPart, type QuestionPart } from './part.ts';
 import { settle } from './unsorted-strings.ts';
+import { flagsOf } from './values.ts';
 
 /**
  * Rows chosen from a table, one bit per row: row i is bit `i % 32` of word `i >> 5`. Bits beyond the last row are 0.
@@ -66,17 +67,6 @@ function selectionOf(table: DeviceTable, truth: QuestionPart<Bool>): Selection {
   } finally {
     freeLists(table, truth);
   }
-}
-
-/** Returns a column (a view, computed when it is read) that tells for every row whether a condition is true. */
-export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool>): Column<'bool'> {
-  const [flags] = viewsOf(
-    context,
-    rows,
-    ['bool'],
-    mapPart('', truth, (holds) => [holds]),
-  );
-  return flags as Column<'bool'>;
 }
 
 /** Which rows to use: the rows for which a condition is true, or the rows of a selection. Undefined means all rows. */

@@ -2,7 +2,6 @@ import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aFlag, aText, aWhole, type FieldKinds, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
-import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
 import { slice } from '../../primitives/slice.ts';
 import { sortByKey } from '../../primitives/sort.ts';
 import { aTable, aWhere } from './argument-kinds.ts';
@@ -10,8 +9,8 @@ import type { DeviceTable } from './device-table.ts';
 import { constantIn, domainOf, type IntegerPart, lessInteger, wideOf } from './integers.ts';
 import { integersAt } from './order-statistics.ts';
 import { combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
-import { flagsOf, type Where, withChosen } from './selection.ts';
-import { countsWhere, orderedValues, valueOperand } from './values.ts';
+import { type Where, withChosen } from './selection.ts';
+import { countsWhere, orderedValues, rowsWhere, valueOperand } from './values.ts';
 
 /** Options of {@link topRows}. */
 export interface TopRowsOptions {
@@ -67,8 +66,7 @@ async function topOf(
   });
   if (bound === undefined) return context.column(new Uint32Array(0));
   return context.scope(() => {
-    const flags = flagsOf(table, upTo(integers, counts, bound, ascending));
-    const ids = bitPlaces(packBits(flags, { context }), { context });
+    const ids = rowsWhere(table, upTo(integers, counts, bound, ascending));
     const keys = viewsOf(context, ids.length, ['u32', 'u32'], orderOf(integers, ascending), ids);
     const [lo, hi] = keys as [Column<'u32'>, Column<'u32'>];
     const sorted = sortByKey({ lo, hi }, ids, { context });

@@ -29,35 +29,6 @@ export function countTotal(counts: QuestionPart<Bool>): Total {
   return { name: 'count', element: mapPart('n', counts, (holds): Values => [u32(holds)]), monoid: plus(u32) };
 }
 
-/** The integer types in which sums are computed. */
-const sums = {
-  i32: { of: plus(i32), words: 1 },
-  i64: { of: plus(u64), words: 2 },
-  i96: {
-    of: monoid({
-      of: { lo: u32, hi: u32, top: u32 },
-      identity: { lo: 0, hi: 0, top: 0 },
-      combine: ({ a, b }) => {
-        const lo = a.lo.add(b.lo);
-        const carry = u32(lo.lt(a.lo));
-        const hi = a.hi.add(b.hi);
-        const carried = hi.add(carry);
-        return {
-          lo,
-          hi: carried,
-          top: a.top
-            .add(b.top)
-            .add(u32(hi.lt(a.hi)))
-            .add(u32(carried.lt(carry))),
-        };
-      },
-      commutative: true,
-      name: 'add96',
-    }),
-    words: 3,
-  },
-} as const;
-
 /** The total that sums integers. The sum has 1, 2 or 3 words: as many as the sum of `rows` rows may need. */
 export function sumTotal({ part, bounds }: IntegerPart, counts: QuestionPart<Bool>, rows: number): Total {
   const max = BigInt(rows);
@@ -75,7 +46,7 @@ export function sumTotal({ part, bounds }: IntegerPart, counts: QuestionPart<Boo
       return words.map((word) => select(u32(0), word, counted));
     },
   );
-  return { name: 'sum', element, monoid: sums[kind].of };
+  return { name: 'sum', element, monoid: sums[kind] };
 }
 
 /** Sums of unsigned integers of any number of words, lowest word first. */
@@ -105,6 +76,9 @@ export function unsignedSum(words: number): AnyMonoid {
 }
 
 const unsignedSums = new Map<number, AnyMonoid>();
+
+/** The integer types in which sums are computed. Each has as many words as the sum may need. */
+const sums = { i32: plus(i32), i64: plus(u64), i96: unsignedSum(3) } as const;
 
 /**
  * The totals that sum the distances of integers from their minimum, and the squares of these distances, exactly. A square

@@ -1,5 +1,7 @@
 import type { Column } from '../../primitives/columns/column.ts';
 import type { Bool } from '../../primitives/functors/value.ts';
+import { bitPlaces, packBits } from '../../primitives/pack-bits.ts';
+import { sequence } from '../../primitives/sequence.ts';
 import { I32 } from './bounds.ts';
 import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
@@ -8,7 +10,7 @@ import { floatKeys } from './floats.ts';
 import type { CellValue } from './host-table.ts';
 import { type IntegerPart, type IntegerValue, integersOf } from './integers.ts';
 import { describeOperand, type Operand, operandOf } from './operands.ts';
-import { bitsPart, combineParts, mapPart, type QuestionPart } from './part.ts';
+import { bitsPart, combineParts, mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { f32OfKey, f64OfKey } from './sortable.ts';
 
 /** An operand that has a value for every row, that is, not a literal. */
@@ -19,6 +21,22 @@ export function valueOperand(table: DeviceTable, expression: Expression): ValueO
   if (operand.family !== 'literal') return operand;
   throw tableError('type', 'A constant has no value per row.', {
     expected: 'an expression with a column',
+    got: describeOperand(operand),
+  });
+}
+
+/** A text that is equal for equal expressions. */
+export function textOf(expression: Expression): string {
+  return JSON.stringify(expression, (_, value) => (typeof value === 'bigint' ? `${value}n` : value));
+}
+
+export type IntegerOperand = ValueOperand & { readonly family: 'integer' };
+
+/** Throws if an operand of a sum, an average or a variance has values that are neither integers nor decimals. */
+export function requireIntegers(kind: string, operand: ValueOperand): IntegerOperand {
+  if (operand.family === 'integer') return operand;
+  throw tableError('type', `${kind} does not support this type.`, {
+    expected: 'integers, decimals or f32',
     got: describeOperand(operand),
   });
 }
@@ -42,6 +60,18 @@ export function countsWhere(
 /** Whether all rows are included. Then no code is needed to test rows. */
 export function isEveryRow(counts: QuestionPart<Bool>): boolean {
   return counts.structure === 'true';
+}
+
+/** Returns a column (a view, computed when it is read) that tells for every row whether a condition is true. */
+export function flagsOf({ context, rows }: DeviceTable, truth: QuestionPart<Bool>): Column<'bool'> {
+  const flag = mapPart('', truth, (holds) => [holds]);
+  return viewsOf(context, rows, ['bool'], flag)[0] as Column<'bool'>;
+}
+
+/** Indices of the rows for which a condition is true, on the device. */
+export function rowsWhere(table: DeviceTable, truth: QuestionPart<Bool>): Column<'u32'> {
+  const { context, rows } = table;
+  return isEveryRow(truth) ? sequence(rows) : bitPlaces(packBits(flagsOf(table, truth), { context }), { context });
 }
 
 /**
