@@ -47,7 +47,7 @@ export async function pixelOnly(
 ): Promise<SampledAreas> {
   requireSampled('pixelOnly', { context, p, q, pairs, options }, OPTIONS);
   const plan = planOf({ ...options, threshold: MAX_PIXELS });
-  return measureDirectly(context, p, q, pairs, { ...plan, requireFits: requirePixels });
+  return measureDirectly({ context, p, q, pairs }, { ...plan, requireFits: requirePixels });
 }
 
 const OPTIONS: Kind = someOptions<PixelOnlyOptions>(samplingKinds);

@@ -17,7 +17,7 @@ import { edgeAt, edgesOf, forEachEdge, positionFunctors } from './box-position.t
 import { polygonAreas } from './polygon-areas.ts';
 import { EDGE_STRIDE, type PolygonEdges, requireRectilinear } from './polygon-edges.ts';
 import { planOf, requireSampled, type SamplingOptions } from './sampling-boxes.ts';
-import { measurePairs, type PolygonPairs, withStoredPairs } from './sampling-run.ts';
+import { measurePairs, type PolygonPairs, type Sampled, withStoredPairs } from './sampling-run.ts';
 
 /*
  * DE-9IM relations between rectilinear polygons. A polygon stands for the closure of the pixels inside it by the
@@ -49,8 +49,8 @@ export async function contains(
   pairs: PolygonPairs,
   options: SamplingOptions = {},
 ): Promise<Column<'bool'>> {
-  return withIntersections('contains', context, p, q, pairs, options, (stored, shared) => {
-    const area = gather(polygonAreas(context, q), stored.q);
+  return withIntersections('contains', { context, p, q, pairs, options }, (stored, shared) => {
+    const area = gather(polygonAreas(context, q), stored.pairs.q);
     return context.materialize(map(isWhole, { shared, area }));
   });
 }
@@ -76,8 +76,8 @@ export async function touches(
   pairs: PolygonPairs,
   options: SamplingOptions = {},
 ): Promise<Column<'bool'>> {
-  return withIntersections('touches', context, p, q, pairs, options, (stored, shared) => {
-    const flag = closuresMeet(context, p, q, stored, shared);
+  return withIntersections('touches', { context, p, q, pairs, options }, (stored, shared) => {
+    const flag = closuresMeet(stored, shared);
     return context.materialize(map(isSet, { flag }));
   });
 }
@@ -102,8 +102,8 @@ export async function intersects(
   pairs: PolygonPairs,
   options: SamplingOptions = {},
 ): Promise<Column<'bool'>> {
-  return withIntersections('intersects', context, p, q, pairs, options, (stored, shared) => {
-    const flag = closuresMeet(context, p, q, stored, shared);
+  return withIntersections('intersects', { context, p, q, pairs, options }, (stored, shared) => {
+    const flag = closuresMeet(stored, shared);
     return context.materialize(map(isSetOrShared, { flag, shared }));
   });
 }
@@ -114,18 +114,15 @@ export async function intersects(
  */
 async function withIntersections(
   call: string,
-  context: Context,
-  p: PolygonEdges,
-  q: PolygonEdges,
-  pairs: PolygonPairs,
-  options: SamplingOptions,
-  body: (pairs: PolygonPairs, shared: ColumnsOf<typeof u64>) => Column<'bool'>,
+  asked: Sampled & { readonly options: SamplingOptions },
+  body: (stored: Sampled, shared: ColumnsOf<typeof u64>) => Column<'bool'>,
 ): Promise<Column<'bool'>> {
-  requireSampled(call, { context, p, q, pairs, options });
+  requireSampled(call, asked);
+  const { context, p, q, options } = asked;
   for (const edges of [p, q]) requireRectilinear(edges);
   const plan = { ...planOf(options), direct: false, overlap: options.start !== 'pair' };
-  return withStoredPairs(context, pairs, async (stored) => {
-    const { lo, hi } = (await measurePairs(context, p, q, stored, plan)).intersection;
+  return withStoredPairs(asked, async (stored) => {
+    const { lo, hi } = (await measurePairs(stored, plan)).intersection;
     try {
       return context.scope(() => body(stored, { lo, hi }));
     } finally {
@@ -145,13 +142,7 @@ const isSetOrShared = fn('isSetOrShared', { flag: u32, shared: u64 }, bool, ({ f
 const LANES = 32;
 
 /** For each pair: 1 if p and q have no common area, but a common point on their sides or corners; else 0. */
-function closuresMeet(
-  context: Context,
-  p: PolygonEdges,
-  q: PolygonEdges,
-  pairs: PolygonPairs,
-  { lo, hi }: ColumnsOf<typeof u64>,
-): Column<'u32'> {
+function closuresMeet({ context, p, q, pairs }: Sampled, { lo, hi }: ColumnsOf<typeof u64>): Column<'u32'> {
   const flags = context.materialize(constant(u32, 0, lo.length));
   const { pair, meets } = map(edgesMeet, {
     index: sequence(lo.capacity * LANES),

@@ -13,7 +13,14 @@ import { add64, sub64 } from '../../primitives/functors/standard/wide.ts';
 import { type ColumnsOf, type Context, gather, map, sequence, type u64 } from '../../primitives/index.ts';
 import { polygonAreas } from './polygon-areas.ts';
 import { type PolygonEdges, someEdges } from './polygon-edges.ts';
-import { measurePairs, type PolygonPairs, type SamplingPlan, somePairs, withStoredPairs } from './sampling-run.ts';
+import {
+  measurePairs,
+  type PolygonPairs,
+  type Sampled,
+  type SamplingPlan,
+  somePairs,
+  withStoredPairs,
+} from './sampling-run.ts';
 
 /** Options of {@link pixelBox}. They do not change the areas. */
 export interface SamplingOptions {
@@ -62,13 +69,7 @@ const SAMPLING: Kind = someOptions<SamplingOptions>({
 /** Checks the arguments that all sampling methods share. */
 export function requireSampled(
   call: string,
-  given: {
-    readonly context: Context;
-    readonly p: PolygonEdges;
-    readonly q: PolygonEdges;
-    readonly pairs: PolygonPairs;
-    readonly options: SamplingOptions;
-  },
+  given: Sampled & { readonly options: SamplingOptions },
   options: Kind = SAMPLING,
 ): void {
   requireArguments(call, given, { context: aContext, p: someEdges, q: someEdges, pairs: somePairs, options });
@@ -122,10 +123,10 @@ export async function pixelBox(
 ): Promise<SampledAreas> {
   requireSampled('pixelBox', { context, p, q, pairs, options });
   const plan = { ...planOf(options), direct: false, overlap: options.start === 'overlap' };
-  return withStoredPairs(context, pairs, async (stored) => {
-    const { lo, hi } = (await measurePairs(context, p, q, stored, plan)).intersection;
+  return withStoredPairs({ context, p, q, pairs }, async (stored) => {
+    const { lo, hi } = (await measurePairs(stored, plan)).intersection;
     try {
-      return { intersection: { lo, hi }, union: await unionOf(context, p, q, stored, { lo, hi }, plan) };
+      return { intersection: { lo, hi }, union: await unionOf(stored, { lo, hi }, plan) };
     } catch (error) {
       context.dispose(lo, hi);
       throw error;
@@ -135,10 +136,7 @@ export async function pixelBox(
 
 /** The areas of union: ‖p‖ + ‖q‖ − ‖p ∩ q‖. */
 async function unionOf(
-  context: Context,
-  p: PolygonEdges,
-  q: PolygonEdges,
-  pairs: PolygonPairs,
+  { context, p, q, pairs }: Sampled,
   intersection: ColumnsOf<typeof u64>,
   plan: SamplingPlan,
 ): Promise<ColumnsOf<typeof u64>> {
@@ -177,19 +175,16 @@ export async function pixelBoxNoSep(
   options: Omit<SamplingOptions, 'start'> = {},
 ): Promise<SampledAreas> {
   requireSampled('pixelBoxNoSep', { context, p, q, pairs, options });
-  return measureDirectly(context, p, q, pairs, planOf(options));
+  return measureDirectly({ context, p, q, pairs }, planOf(options));
 }
 
 /** The areas of intersection and union, both measured box by box. */
 export async function measureDirectly(
-  context: Context,
-  p: PolygonEdges,
-  q: PolygonEdges,
-  pairs: PolygonPairs,
+  sampled: Sampled,
   plan: Omit<SamplingPlan, 'direct' | 'overlap'>,
 ): Promise<SampledAreas> {
-  const found = await withStoredPairs(context, pairs, (stored) =>
-    measurePairs(context, p, q, stored, { ...plan, direct: true, overlap: false }),
+  const found = await withStoredPairs(sampled, (stored) =>
+    measurePairs(stored, { ...plan, direct: true, overlap: false }),
   );
   const [intersection, union] = [found.intersection, found.union!];
   return { intersection: { lo: intersection.lo, hi: intersection.hi }, union: { lo: union.lo, hi: union.hi } };
@@ -214,9 +209,8 @@ async function areasOf(
 async function areasOfAll(context: Context, edges: PolygonEdges, plan: SamplingPlan): Promise<ColumnsOf<typeof u64>> {
   if (edges.rectilinear) return polygonAreas(context, edges);
   const itself = sequence(edges.polygons);
-  const { intersection } = await withStoredPairs(context, { p: itself, q: itself }, (stored) =>
-    measurePairs(context, edges, edges, stored, plan),
-  );
+  const sampled = { context, p: edges, q: edges, pairs: { p: itself, q: itself } };
+  const { intersection } = await withStoredPairs(sampled, (stored) => measurePairs(stored, plan));
   return { lo: intersection.lo, hi: intersection.hi };
 }
 

@@ -44,6 +44,14 @@ export interface PolygonPairs {
 
 export const somePairs: Kind = aRecord<PolygonPairs>({ p: aColumn('u32'), q: aColumn('u32') });
 
+/** Pairs of polygons of two tables. */
+export interface Sampled {
+  readonly context: Context;
+  readonly p: PolygonEdges;
+  readonly q: PolygonEdges;
+  readonly pairs: PolygonPairs;
+}
+
 /** The parameters of a computation (run): how sampling boxes are processed. */
 export interface SamplingPlan {
   /** Whether the union is also measured box by box. Otherwise only the intersection is measured. */
@@ -102,46 +110,34 @@ interface Level {
  * together) and once for every part.
  */
 export async function measurePairs(
-  context: Context,
-  p: PolygonEdges,
-  q: PolygonEdges,
-  pairs: PolygonPairs,
+  sampled: Sampled,
   plan: SamplingPlan,
 ): Promise<{ readonly intersection: AreaSums; readonly union: AreaSums | undefined }> {
-  const run = await startRun(context, p, q, pairs, plan);
+  const run = await startRun(sampled, plan);
   try {
     await measureWindows(run);
     return run;
   } catch (error) {
-    context.dispose(sumsOf(run));
+    sampled.context.dispose(sumsOf(run));
     throw error;
   }
 }
 
 /** Calls `body` with the pairs as materialized columns whose length the host knows. Frees the columns that it made. */
-export async function withStoredPairs<R>(
-  context: Context,
-  pairs: PolygonPairs,
-  body: (pairs: PolygonPairs) => Promise<R>,
-): Promise<R> {
+export async function withStoredPairs<R>(sampled: Sampled, body: (stored: Sampled) => Promise<R>): Promise<R> {
+  const { context, pairs } = sampled;
   const count = await context.count({ ...pairs });
   // A length known only on the device would be an additional binding of every kernel.
   const ofCount = typeof pairs.p.length === 'number' ? { ...pairs } : gather({ ...pairs }, sequence(count));
   const stored = context.materialize(ofCount);
   try {
-    return await body(stored);
+    return await body({ ...sampled, pairs: stored });
   } finally {
     for (const side of ['p', 'q'] as const) if (stored[side] !== pairs[side]) context.dispose(stored[side]);
   }
 }
 
-async function startRun(
-  context: Context,
-  p: PolygonEdges,
-  q: PolygonEdges,
-  pairs: PolygonPairs,
-  plan: SamplingPlan,
-): Promise<SamplingRun> {
+async function startRun({ context, p, q, pairs }: Sampled, plan: SamplingPlan): Promise<SamplingRun> {
   const count = pairs.p.capacity;
   const polygons = { ...pairs, wordsP: p.words, wordsQ: q.words };
   const found = count === 0 ? NO_PAIRS : await lookAtPairs(context, polygons, count, plan);
