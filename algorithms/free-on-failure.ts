@@ -1,4 +1,4 @@
-import type { Context } from '../primitives/index.ts';
+import { type Context, gather, sequence, type Table } from '../primitives/index.ts';
 
 /** Calls `make`, which takes ownership of `columns`. Frees the columns if `make` throws. */
 export function freeOnFailure<T>(context: Context, columns: unknown, make: () => T): T {
@@ -24,4 +24,22 @@ export async function allOrNone<T extends readonly unknown[]>(
     return outcomes.map((outcome) => (outcome as PromiseFulfilledResult<unknown>).value) as never;
   context.dispose(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : undefined)));
   throw failed.reason;
+}
+
+/**
+ * Stores rows of which only the device knows the number, as exactly so many rows. `make` computes them, and `change`
+ * makes other columns of them. Waits for the device once.
+ */
+export async function countedRows<C extends Table, R extends Table = C>(
+  context: Context,
+  make: () => C,
+  change: (rows: C) => R = (rows) => rows as Table as R,
+): Promise<R> {
+  const counted = context.scope(make);
+  try {
+    const rows = gather(counted, sequence(await context.count(counted)));
+    return context.scope(() => context.materialize(change(rows)));
+  } finally {
+    context.dispose(counted);
+  }
 }

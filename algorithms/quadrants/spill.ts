@@ -1,5 +1,5 @@
 import { bool, type Context, copyIf, fn, gather, map, sequence, u32, uniform } from '../../primitives/index.ts';
-import { allOrNone } from '../free-on-failure.ts';
+import { allOrNone, countedRows } from '../free-on-failure.ts';
 import type { Front } from './descend.ts';
 
 /** A front (the quadrants of one level and their edges) in host memory, because the device has no room for it. */
@@ -36,19 +36,11 @@ export async function splitFront(
 /** The quadrants `from … to − 1` of a front, with their edges. */
 async function partOf(context: Context, { open, passages }: Front, from: number, to: number): Promise<Front> {
   const { quadrant } = passages;
-  const kept = context.scope(() => copyIf({ ...passages }, map(isWithin, { quadrant, from, to })));
-  try {
-    const found = gather(kept, sequence(await context.count(kept)));
-    return context.scope(() => ({
-      open: context.materialize(gather({ ...open }, sequence(to - from, from))),
-      passages: context.materialize({
-        quadrant: map(renumbered, { quadrant: found.quadrant, first: from }),
-        edge: found.edge,
-      }),
-    }));
-  } finally {
-    context.dispose(kept);
-  }
+  const kept = () => copyIf({ ...passages }, map(isWithin, { quadrant, from, to }));
+  return countedRows(context, kept, (found) => ({
+    open: gather({ ...open }, sequence(to - from, from)),
+    passages: { quadrant: map(renumbered, { quadrant: found.quadrant, first: from }), edge: found.edge },
+  }));
 }
 
 /** Moves a front from the device to the host. */

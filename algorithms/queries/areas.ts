@@ -19,7 +19,6 @@ import {
   product,
   reduceByKey,
   select,
-  sequence,
   shl64,
   type U32,
   type U64,
@@ -27,6 +26,7 @@ import {
   u64,
   uniform,
 } from '../../primitives/index.ts';
+import { countedRows } from '../free-on-failure.ts';
 import type { MaqTree } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
@@ -35,7 +35,7 @@ import { someQuadrants } from '../quadrants/leaves.ts';
 import { type QueryOptions, someCapacity } from './query-options.ts';
 import { queryWindows } from './range.ts';
 import { shareQuadrants } from './shared-quadrants.ts';
-import { type PlacedWindows, someWindows } from './windows.ts';
+import { type PlacedWindows, sidesAt, someWindows } from './windows.ts';
 
 /**
  * Area that regions and polygons share, in square steps of the domain. There is one row for each region, set and
@@ -202,12 +202,7 @@ const areaInWindow = fn(
     const { x: column, y: row } = mortonDecode64({ code: { lo: low.at(node), hi: high.at(node) } });
     const shift = u32(DOMAIN_BITS).sub(levels.at(node));
     const side = u32(1).shl(shift);
-    const [left, bottom, right, top] = [0, 1, 2, 3].map((each) => sides.at(region.mul(4).add(each))) as [
-      U32,
-      U32,
-      U32,
-      U32,
-    ];
+    const { left, bottom, right, top } = sidesAt(sides, region);
     const within = (low: U32, high: U32, from: U32): U32 => high.min(from.add(side)).sub(low.max(from));
     const area = mulU32({ a: within(left, right, column.shl(shift)), b: within(bottom, top, row.shl(shift)) });
     return boundsOf(area, polygons.at(entry));
@@ -234,7 +229,7 @@ const sums = product({ min: plus(u64), max: plus(u64) });
 
 /** Sums the areas of each combination of region, set and polygon. Waits for the device once. */
 async function sumAreas(context: Context, { extent }: MaqTree, areas: SharedAreas, max: number): Promise<SharedAreas> {
-  const summed = context.scope(() => {
+  const summed = () => {
     const { region, set, polygon } = areas;
     const order = orderRows(region.length, [
       { key: polygon, bits: bitsUpTo(extent.polygons - 1) },
@@ -244,13 +239,8 @@ async function sumAreas(context: Context, { extent }: MaqTree, areas: SharedArea
     const sorted = context.materialize(gather(tableOf(areas), order));
     const keys = { region: sorted.region, set: sorted.set, polygon: sorted.polygon };
     return reduceByKey(keys, { min: sorted.min, max: sorted.max }, sums);
-  });
-  try {
-    const { keys, values } = gather(summed, sequence(await context.count(summed.keys)));
-    return context.scope(() => context.materialize({ ...keys, ...values }));
-  } finally {
-    context.dispose(summed);
-  }
+  };
+  return countedRows(context, summed, ({ keys, values }) => ({ ...keys, ...values }));
 }
 
 const canBeAbove = fn(
@@ -278,15 +268,9 @@ async function sharedAbove(
   }
   const [areas] = parts.map(tableOf);
   const threshold = { aboveLow: Number(above & 0xffffffffn), aboveHigh: Number(above >> 32n) };
-  const kept = context.scope(() =>
+  return countedRows(context, () =>
     copyIf(areas!, context.materialize(map(canBeAbove, { ...areas!.max, ...threshold }))),
   );
-  try {
-    const rows = gather(kept, sequence(await context.count(kept)));
-    return context.scope(() => context.materialize(rows));
-  } finally {
-    context.dispose(kept);
-  }
 }
 
 function tableOf({ region, set, polygon, min, max }: SharedAreas) {

@@ -13,7 +13,6 @@ import {
   map,
   mortonDecode64,
   sequence,
-  type U32,
   u32,
 } from '../../primitives/index.ts';
 import { allOrNone, freeOnFailure } from '../free-on-failure.ts';
@@ -23,7 +22,7 @@ import { bitsUpTo, orderRows } from '../order-rows.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';
 import { QUERY_OPTIONS, type QueryOptions } from './query-options.ts';
 import type { QueryNodes } from './range.ts';
-import { type PlacedWindows, someWindows } from './windows.ts';
+import { meetsSquare, type PlacedWindows, sidesAt, someWindows } from './windows.ts';
 
 /**
  * Same as `queryWindows`, by the method of Zhang, You and Gruenwald (2014), for comparison. Goes down level by level
@@ -132,12 +131,7 @@ const meets = fn(
   ({ query, node, sides, low, high, levels }) => {
     const { x: column, y: row } = mortonDecode64({ code: { lo: low.at(node), hi: high.at(node) } });
     const shift = u32(DOMAIN_BITS).sub(levels.at(node));
-    const at = query.mul(4);
-    const [left, bottom, right, top] = [0, 1, 2, 3].map((side) => sides.at(at.add(side))) as [U32, U32, U32, U32];
-    const [x, y] = [column.shl(shift), row.shl(shift)];
-    const side = u32(1).shl(shift);
-    const inColumns = left.max(x).lt(right.min(x.add(side)));
-    return inColumns.and(bottom.max(y).lt(top.min(y.add(side))));
+    return meetsSquare(sidesAt(sides, query), column.shl(shift), row.shl(shift), u32(1).shl(shift));
   },
 );
 

@@ -25,7 +25,7 @@ import {
   uniform,
   upperBound,
 } from '../../primitives/index.ts';
-import { freeOnFailure } from '../free-on-failure.ts';
+import { countedRows, freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { overlapsInQuadrants, type QuadrantPairs } from '../overlaps/index.ts';
@@ -126,13 +126,7 @@ async function joinPart(context: Context, join: Join, pairs: SharedQuadrants): P
     } finally {
       context.dispose(cells);
     }
-    const found = context.scope(() => copyIf(run, map(isSet, { flag: shared })));
-    try {
-      const exact = gather(found, sequence(await context.count(found)));
-      return context.scope(() => context.materialize(exact));
-    } finally {
-      context.dispose(found);
-    }
+    return await countedRows(context, () => copyIf(run, map(isSet, { flag: shared })));
   } finally {
     context.dispose(made);
   }

@@ -24,7 +24,7 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
-import { freeOnFailure } from '../free-on-failure.ts';
+import { countedRows } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { nodeOf, type TableNode } from '../maq-tree/node-table.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
@@ -135,24 +135,18 @@ export async function queryPoints(
   const { entries, edges, table } = tree;
   const rows = { x, y, point: sequence(x.length) };
   const candidates = await unfold(rows, fromRoot, nextEntry, { captures: { table } });
-  const found = freeOnFailure(context, candidates, () =>
-    context.scope(() => {
+  const found = () => {
+    try {
       const { corner, first, count, edge, ends } = edges;
       const { point, ...place } = candidates;
       const captures = { boundary: entries.boundary, corner, first, count, edge, ends };
       return copyIf({ point, entry: place.entry }, context.materialize(map(holds, { ...place, ...captures })));
-    }),
-  );
-  context.dispose(candidates);
-  try {
-    const pairs = gather(found, sequence(await context.count(found)));
-    return context.scope(() => {
-      const { set, polygon } = entries;
-      return context.materialize({ point: pairs.point, ...gather({ set, polygon }, pairs.entry) });
-    });
-  } finally {
-    context.dispose(found);
-  }
+    } finally {
+      context.dispose(candidates);
+    }
+  };
+  const { set, polygon } = entries;
+  return countedRows(context, found, ({ point, entry }) => ({ point, ...gather({ set, polygon }, entry) }));
 }
 
 const walk = { node: u32, shift: u32, rank: u32 } as const;

@@ -24,7 +24,7 @@ import {
   uniform,
   unique,
 } from '../../primitives/index.ts';
-import { allOrNone } from '../free-on-failure.ts';
+import { allOrNone, countedRows } from '../free-on-failure.ts';
 import type { MaqExtent, MaqTree } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
@@ -113,7 +113,7 @@ async function polygonsWithin(
     const { all, distinct } = made;
     const [entries, polygons] = await Promise.all([context.count({ ...all }), context.count({ ...distinct })]);
     noteRows(tree.nodes, 'entriesOfNodes', found.node.length as number, entries);
-    return firstPairs(context, distinct, polygons);
+    return context.scope(() => context.materialize(gather({ ...distinct }, sequence(polygons))));
   } catch (error) {
     if (error instanceof CapacityError || error instanceof OutOfMemoryError) return undefined;
     throw error;
@@ -189,16 +189,7 @@ async function eachOnce(
   pairs: QueryPolygons,
   max: number,
 ): Promise<QueryPolygons> {
-  const distinct = context.scope(() => distinctPairs(context, extent, pairs, max));
-  try {
-    return firstPairs(context, distinct, await context.count({ ...distinct }));
-  } finally {
-    context.dispose(distinct);
-  }
-}
-
-function firstPairs(context: Context, pairs: QueryPolygons, count: number): QueryPolygons {
-  return context.scope(() => context.materialize(gather({ ...pairs }, sequence(count))));
+  return countedRows(context, () => ({ ...distinctPairs(context, extent, pairs, max) }));
 }
 
 /**

@@ -20,7 +20,7 @@ import type { MaqNodes, MaqTree } from '../maq-tree/index.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { DOMAIN_BITS } from '../quadrants/index.ts';
 import { expectedRows, noteQueries, noteRows } from './found-before.ts';
-import { type PlacedWindows, someWindows } from './windows.ts';
+import { meetsSquare, type PlacedWindows, sidesAt, someWindows } from './windows.ts';
 
 /** Nodes of a tree found for queries, ordered by query. Within a query, a node comes before its descendants. */
 export interface QueryNodes {
@@ -130,15 +130,7 @@ const sidesOf = fn(
   'sidesOf',
   { query: u32, sides: array(u32) },
   { left: u32, bottom: u32, right: u32, top: u32 },
-  ({ query, sides }) => {
-    const [left, bottom, right, top] = [0, 1, 2, 3].map((side) => sides.at(query.mul(4).add(side))) as [
-      U32,
-      U32,
-      U32,
-      U32,
-    ];
-    return { left, bottom, right, top };
-  },
+  ({ query, sides }) => sidesAt(sides, query),
 );
 
 const fromRoot = fn('fromRoot', { query: u32 }, { node: u32 }, () => ({ node: 0 }));
@@ -156,8 +148,7 @@ const visit = fn(
     ];
     const side = column.and(u32(0).sub(column));
     const [x, y] = [column.xor(side).shr(1), row.and(DOMAIN_MASK)];
-    const inColumns = left.max(x).lt(right.min(x.add(side)));
-    const meets = inColumns.and(bottom.max(y).lt(top.min(y.add(side))));
+    const meets = meetsSquare({ left, bottom, right, top }, x, y, side);
     const into = meets.and(row.shr(DOMAIN_BITS).and(1).eq(1));
     const following = select(next, firstChild, into);
     return {

@@ -2,7 +2,7 @@ import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { ArgumentError } from '../../primitives/checks/errors.ts';
 import { aRecord, aWhole, type Kind, numbers } from '../../primitives/checks/kinds.ts';
-import type { Column, Context } from '../../primitives/index.ts';
+import type { ArrayValue, Bool, Column, Context, U32 } from '../../primitives/index.ts';
 import { aDomain } from '../quadrants/domain.ts';
 import { DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
 
@@ -58,6 +58,20 @@ export function placeWindows(context: Context, windows: Windows, domain: Domain)
 
 const fourSides: Kind = aRecord<Windows>({ left: numbers, bottom: numbers, right: numbers, top: numbers });
 export const someWindows: Kind = aRecord<PlacedWindows>({ sides: aColumn('u32'), count: aWhole() });
+
+/** The sides of a window on the device. */
+export type Sides = Readonly<Record<'left' | 'bottom' | 'right' | 'top', U32>>;
+
+export function sidesAt(sides: ArrayValue<'u32'>, window: U32): Sides {
+  const side = (number: number): U32 => sides.at(window.mul(4).add(number));
+  return { left: side(0), bottom: side(1), right: side(2), top: side(3) };
+}
+
+/** Whether a window has area in common with a square, which is given by its lower left corner and its side. */
+export function meetsSquare({ left, bottom, right, top }: Sides, x: U32, y: U32, side: U32): Bool {
+  const inColumns = left.max(x).lt(right.min(x.add(side)));
+  return inColumns.and(bottom.max(y).lt(top.min(y.add(side))));
+}
 
 function stepOf(side: number, from: number, size: number, window: number): number {
   if (Number.isNaN(side)) {
