@@ -34,7 +34,7 @@ export async function countedRows<C extends Table, R extends Table = C>(
   context: Context,
   make: () => C,
   change: (rows: C) => R = (rows) => rows as Table as R,
-): Promise<R> {
+): Promise<NoInfer<R>> {
   const counted = context.scope(make);
   try {
     const rows = gather(counted, sequence(await context.count(counted)));
