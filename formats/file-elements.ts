@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { requireOneOf, requireOptions, wrongArgument } from '../primitives/checks/arguments.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { anything, aWhole, type FieldKinds, optional } from '../primitives/checks/kinds.ts';
-import { STORAGE_BYTES } from '../primitives/context/uploads.ts';
+import { bytesOf, STORAGES } from '../primitives/columns/host-array.ts';
 import type { Storage } from '../primitives/contract/backend.ts';
 import type { ElementReader } from '../primitives/index.ts';
 import { fileError } from './file-error.ts';
@@ -58,12 +58,12 @@ export async function fileElements<E extends Storage>(
   if (options === undefined) throw wrongArgument('fileElements', 'options', options, '{ type, … }');
   requireOptions('fileElements', OPTIONS, options);
   const { type, offset = 0 } = options;
-  requireOneOf('fileElements', 'the option type', type, Object.keys(STORAGE_BYTES));
+  requireOneOf('fileElements', 'the option type', type, STORAGES);
   const shared = sharedFile(file);
   const size = await shared.use(async (_, { size }) => Number(size));
-  const max = Math.max(0, Math.floor((size - offset) / STORAGE_BYTES[type]));
+  const max = Math.max(0, Math.floor((size - offset) / bytesOf(type)));
   const { length = max } = options;
-  if (length > max) throw shortFile(shared.name, offset + length * STORAGE_BYTES[type], size);
+  if (length > max) throw shortFile(shared.name, offset + length * bytesOf(type), size);
   return {
     type,
     length,

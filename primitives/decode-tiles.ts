@@ -1,7 +1,7 @@
 import { requireArguments, wrongArgument } from './checks/arguments.ts';
 import { anything, aWhole, aWord, optional, someOptions, someRecord } from './checks/kinds.ts';
 import { Column, type ColumnOwner, commonLength, requireType } from './columns/column.ts';
-import { elementsPerWord } from './columns/host-array.ts';
+import { bytesOf, scalarOf } from './columns/host-array.ts';
 import { capacityOf, scaleLength } from './columns/length.ts';
 import { alive, extentOf, programOf, storedArray } from './columns/program.ts';
 import { fuseColumns, storedWords } from './columns/views.ts';
@@ -89,7 +89,6 @@ export function decodeTiles<F extends CellFormat>(
     return context.scope(() => {
       const length = scaleLength(context, tileLength, cells);
       const bits = bitsOfCell(as);
-      const type = as.startsWith('u') ? 'u32' : 'i32';
       const count = (capacityOf(length) / 32) * bits;
       const memory = context.allocate(count, typeof length === 'number' ? undefined : length.memory);
       if (count > 0) {
@@ -105,7 +104,7 @@ export function decodeTiles<F extends CellFormat>(
           into: { buffer: memory.buffer, word: 0 },
         });
       }
-      return new Column(context, type, length, { kind: 'stored', memory, storage: as, offset: 0 }) as never;
+      return new Column(context, scalarOf(as), length, { kind: 'stored', memory, storage: as, offset: 0 }) as never;
     });
   });
 }
@@ -129,5 +128,5 @@ export function wordsBinding(context: ColumnOwner, words: Column<'u32'>): ArrayB
 
 /** Number of bits of a cell. */
 export function bitsOfCell(format: CellFormat): 8 | 16 | 32 {
-  return (32 / elementsPerWord(format)) as 8 | 16 | 32;
+  return (8 * bytesOf(format)) as 8 | 16 | 32;
 }

@@ -13,6 +13,8 @@ export type HostArray =
   | Int16Array
   | readonly boolean[];
 
+type TypedArray = Exclude<HostArray, readonly boolean[]>;
+
 /** The scalar type of a column made from a host array. */
 export type ColumnTypeOf<A extends HostArray> = A extends Float32Array
   ? 'f32'
@@ -57,13 +59,8 @@ export function requireMemory(array: unknown, argument: string, call: string, co
 
 export function encode(data: HostArray): EncodedArray {
   requireMemory(data, 'data', 'column', 'column/host-type');
-  if (data instanceof Float32Array) return { type: 'f32', storage: 'f32', words: wordsUnder(data) };
-  if (data instanceof Int32Array) return { type: 'i32', storage: 'i32', words: wordsUnder(data) };
-  if (data instanceof Uint32Array) return { type: 'u32', storage: 'u32', words: data };
-  if (data instanceof Uint8Array) return { type: 'u32', storage: 'u8', words: wordsUnder(data) };
-  if (data instanceof Uint16Array) return { type: 'u32', storage: 'u16', words: wordsUnder(data) };
-  if (data instanceof Int8Array) return { type: 'i32', storage: 'i8', words: wordsUnder(data) };
-  if (data instanceof Int16Array) return { type: 'i32', storage: 'i16', words: wordsUnder(data) };
+  const storage = STORAGES.find((each) => data instanceof CLASSES[each]);
+  if (storage !== undefined) return { type: scalarOf(storage), storage, words: wordsUnder(data as TypedArray) };
   if (Array.isArray(data) && data.every((value) => typeof value === 'boolean')) {
     return { type: 'bool', storage: 'u32', words: Uint32Array.from(data, Number) };
   }
@@ -75,7 +72,7 @@ export function encode(data: HostArray): EncodedArray {
 }
 
 /** The bytes of a typed array as 32-bit words. The data is copied unless it starts and ends on a word boundary. */
-function wordsUnder(data: Exclude<HostArray, readonly boolean[]>): Uint32Array {
+function wordsUnder(data: TypedArray): Uint32Array {
   if (data.byteOffset % 4 === 0 && data.byteLength % 4 === 0) {
     return new Uint32Array(data.buffer, data.byteOffset, data.byteLength / 4);
   }
@@ -113,9 +110,21 @@ const CLASSES = {
   i16: Int16Array,
 } as const;
 
+export const STORAGES: readonly Storage[] = Object.keys(CLASSES) as Storage[];
+
+/** Number of bytes of an element in a storage format. */
+export function bytesOf(storage: Storage): number {
+  return CLASSES[storage].BYTES_PER_ELEMENT;
+}
+
 /** Number of elements that one 32-bit word holds in a storage format. */
 export function elementsPerWord(storage: Storage): 1 | 2 | 4 {
-  return storage === 'u8' || storage === 'i8' ? 4 : storage === 'u16' || storage === 'i16' ? 2 : 1;
+  return (4 / bytesOf(storage)) as 1 | 2 | 4;
+}
+
+/** The type as which elements of a storage format are read. */
+export function scalarOf(storage: Storage): 'u32' | 'i32' | 'f32' {
+  return storage === 'f32' ? 'f32' : storage.startsWith('i') ? 'i32' : 'u32';
 }
 
 /** The typed arrays that reads return. Bools are unpacked to bytes, and packed integers are widened to 32 bits. */

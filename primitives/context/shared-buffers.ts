@@ -4,6 +4,7 @@ import { ArgumentError } from '../checks/errors.ts';
 import { isRecord } from '../checks/given.ts';
 import { aFiniteNumber, anything, type FieldKinds } from '../checks/kinds.ts';
 import { Column, cellColumn, type DeviceLength, Memory, viewColumn } from '../columns/column.ts';
+import { bytesOf, STORAGES, scalarOf } from '../columns/host-array.ts';
 import { fuse, storeRows } from '../columns/program.ts';
 import { storeColumns } from '../columns/views.ts';
 import type { Backend, DeviceBuffer, SharedDevice, Storage } from '../contract/backend.ts';
@@ -12,7 +13,6 @@ import { literal } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value } from '../functors/value.ts';
 import type { ContextMemory } from './memory.ts';
-import { STORAGE_BYTES } from './uploads.ts';
 
 /**
  * How elements are stored in a GPU buffer, one after another. Elements of `u8`, `i8`, `u16` and `i16` are packed, four
@@ -88,8 +88,6 @@ export interface LentColumn extends Disposable {
   release(): void;
 }
 
-const BYTES: Readonly<Record<BufferElements, number>> = { ...STORAGE_BYTES, bool: 4 };
-
 const BORROW_OPTIONS: FieldKinds<BorrowOptions<BufferElements>> = {
   type: anything,
   offset: anything,
@@ -110,8 +108,9 @@ export function borrowColumn<E extends BufferElements>(
   requireOptions('borrow', BORROW_OPTIONS, options);
   const { offset = 0, count } = options;
   const type: BufferElements = options.type;
-  requireOneOf('borrow', 'the option type', type, Object.keys(BYTES));
-  const size = BYTES[type];
+  requireOneOf('borrow', 'the option type', type, [...STORAGES, 'bool']);
+  const storage = type === 'bool' ? 'u32' : type;
+  const size = bytesOf(storage);
   const usable = Math.floor(buffer.size / 4) * 4;
   requireBytes('offset', offset, size, usable);
   const { bytes = Math.floor((usable - offset) / size) * size } = options;
@@ -123,9 +122,8 @@ export function borrowColumn<E extends BufferElements>(
   const elements = typeof length === 'number' ? length : capacity;
   const place = shared.borrow(buffer, offset, elements * size);
   const memory = keepBorrowed(owner, place.buffer);
-  const storage = type === 'bool' ? 'u32' : type;
   const source = { kind: 'stored', memory, storage, offset: place.byte / size } as const;
-  const column = new Column(owner.context, typeOf(type), length, source);
+  const column = new Column(owner.context, scalarOf(storage), length, source);
   return (type === 'bool' ? truths(column, memory) : column) as Column as Column<ElementsType<E>>;
 }
 
@@ -217,8 +215,8 @@ export function lendColumn(owner: ContextMemory, column: Column, options: LendOp
       },
       offset: at.byte + byte,
     });
-    return Object.defineProperties(place(lent, offset * BYTES[type]), {
-      bytes: { value: capacity * BYTES[type], enumerable: true },
+    return Object.defineProperties(place(lent, offset * bytesOf(storage)), {
+      bytes: { value: capacity * bytesOf(storage), enumerable: true },
       type: { value: type, enumerable: true },
       count: { value: lentCount === undefined ? length : place(lentCount, 0), enumerable: true },
       lost: { value: lost.signal, enumerable: true },
@@ -231,9 +229,9 @@ export function lendColumn(owner: ContextMemory, column: Column, options: LendOp
   }
 }
 
-function isAligned({ source, type }: Column, alignment: number): boolean {
+function isAligned({ source }: Column, alignment: number): boolean {
   if (source.kind === 'view') return false;
-  return (source.offset * BYTES[type === 'bool' ? 'bool' : source.storage]) % alignment === 0;
+  return (source.offset * bytesOf(source.storage)) % alignment === 0;
 }
 
 /**
@@ -250,11 +248,6 @@ function drawRecord({ context }: ContextMemory, length: DeviceLength): Memory {
   const store = { buffer: memory.buffer, offset: 0, capacity: words, value: 0 };
   storeRows(context, words, record, [store]);
   return memory;
-}
-
-function typeOf(elements: BufferElements): Column['type'] {
-  if (elements === 'f32' || elements === 'bool') return elements === 'bool' ? 'u32' : 'f32';
-  return elements.startsWith('i') ? 'i32' : 'u32';
 }
 
 function requireShared(call: string, { shared }: Backend): SharedDevice {

@@ -2,7 +2,16 @@ import { requireOneOf, requireOptions, wrongArgument } from '../checks/arguments
 import { isPromise, isRecord } from '../checks/given.ts';
 import { aFunction, aSignal, type FieldKinds } from '../checks/kinds.ts';
 import { Column, requireLength } from '../columns/column.ts';
-import { arrayOver, encode, type HostArray, requireMemory, type StoredArrayOf } from '../columns/host-array.ts';
+import {
+  arrayOver,
+  bytesOf,
+  encode,
+  type HostArray,
+  requireMemory,
+  STORAGES,
+  type StoredArrayOf,
+  scalarOf,
+} from '../columns/host-array.ts';
 import type { Storage, WordSource } from '../contract/backend.ts';
 import type { ContextMemory } from './memory.ts';
 import { SourceFailure, uploadTo } from './word-sources.ts';
@@ -80,17 +89,6 @@ export interface UploadOptions {
 }
 
 const OPTIONS: FieldKinds<UploadOptions> = { signal: aSignal, onProgress: aFunction };
-const STORAGES: readonly Storage[] = ['u32', 'i32', 'f32', 'u8', 'i8', 'u16', 'i16'];
-/** Number of bytes of an element in each storage format. */
-export const STORAGE_BYTES: Readonly<Record<Storage, number>> = {
-  u32: 4,
-  i32: 4,
-  f32: 4,
-  u8: 1,
-  i8: 1,
-  u16: 2,
-  i16: 2,
-};
 
 /** Starts uploads, and keeps track of those that are pending. */
 export interface Uploads {
@@ -217,8 +215,7 @@ function elementsOf(given: UploadSource): Elements {
   const { type, length } = source;
   requireOneOf('upload', 'source.type', type, STORAGES);
   requireLength(length, 'upload', 'source.length');
-  const scalar = type === 'f32' ? 'f32' : type.startsWith('i') ? 'i32' : 'u32';
-  const common = { type: scalar, storage: type, length, bytes: length * STORAGE_BYTES[type], lasting: true } as const;
+  const common = { type: scalarOf(type), storage: type, length, bytes: length * bytesOf(type), lasting: true } as const;
   if ('fill' in source && typeof source.fill === 'function') {
     return { ...common, whole: true, read: (into, byte, signal) => fillPiece(source, into, byte, signal) };
   }
@@ -231,7 +228,7 @@ function elementsOf(given: UploadSource): Elements {
 }
 
 function fillPiece(filler: ElementFiller, into: Uint8Array, byte: number, signal: AbortSignal): void | Promise<void> {
-  return filler.fill(arrayOver(into, filler.type) as never, byte / STORAGE_BYTES[filler.type], signal);
+  return filler.fill(arrayOver(into, filler.type) as never, byte / bytesOf(filler.type), signal);
 }
 
 function elementsOfArray(data: HostArray): Elements {
