@@ -1,6 +1,7 @@
 import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import {
+  type ArgumentsOf,
   type ArrayValue,
   array,
   type Column,
@@ -218,19 +219,9 @@ const entryParameters = {
   ...{ planes: uniform(u32), level: uniform(u32) },
 };
 
-interface EntryPlaces {
-  readonly i: U32;
-  readonly starts: ArrayValue<'u32'>;
-  readonly mixed: ArrayValue<'u32'>;
-  readonly upTo: ArrayValue<'u32'>;
-  readonly base: ArrayValue<'u32'>;
-  readonly planes: U32;
-  readonly level: U32;
-}
-
 /** Row `i` stands for plane `i % planes` of node `i / planes`. If the plane is not mixed there, it has no entry. */
 function entryOf(
-  { i, starts, mixed, upTo, base, planes, level }: EntryPlaces,
+  { i, starts, mixed, upTo, base, planes, level }: ArgumentsOf<typeof entryParameters>,
   bytes: number,
   entryValue: (at: U32, plane: U32) => U32,
 ): { readonly word: U32; readonly bits: U32 } {

@@ -1,6 +1,5 @@
 import type { ArrayValue } from '../../primitives/functors/value.ts';
 import {
-  type ArrayParameter,
   array,
   bool,
   type Column,
@@ -26,7 +25,7 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { finite } from './finite.ts';
-import type { Frame } from './frame.ts';
+import { type Frame, ofGrey } from './frame.ts';
 
 /** Contours of cells. Row i is the contour of the cell in row i of the input. */
 export type Contours = {
@@ -69,14 +68,6 @@ interface Picture {
   readonly grey: ArrayValue<'f32'>;
   readonly width: U32;
   readonly height: U32;
-}
-
-/**
- * Makes two variants of a functor, for frames with grey values in u32 and in f32. In both, `make` gets grey values as
- * f32.
- */
-export function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
-  return { u32: make(array(u32) as never), f32: make(array(f32)) };
 }
 
 /**

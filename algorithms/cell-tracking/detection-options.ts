@@ -1,4 +1,12 @@
-import { anArrayOf, aWhole, aWord, type FieldKinds, optional, where } from '../../primitives/checks/kinds.ts';
+import {
+  aNumberWithin,
+  anArrayOf,
+  aWhole,
+  aWord,
+  type FieldKinds,
+  optional,
+  where,
+} from '../../primitives/checks/kinds.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 
 export interface GicovOptions {
@@ -29,10 +37,8 @@ export interface DetectionOptions extends GicovOptions {
   readonly maxCells?: number | undefined;
 }
 
-const isRadius = (given: unknown): boolean => typeof given === 'number' && given >= 1 && given <= 256;
-
 export const GICOV_OPTIONS: FieldKinds<GicovOptions> = {
-  radii: optional(anArrayOf(where('a number from 1 to 256', isRadius, { code: 'cells/radii' }), 'an array of radii')),
+  radii: optional(anArrayOf(aNumberWithin(1, 256, 'cells/radii'), 'an array of radii')),
   points: optional(
     where('an even number from 8 to 720', (given) => Number.isInteger(given) && isPoints(given as number), {
       code: 'cells/points',

@@ -20,7 +20,7 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { FIELD_BITS, wholeToU32 } from './field-units.ts';
-import type { Direction } from './tracking-options.ts';
+import type { Direction, WindowFields } from './tracking-options.ts';
 import { cellAt, WINDOW_WORDS, type WindowShape, WORD, wordOf } from './windows.ts';
 
 /** Weight μ of the neighbours in the flow. */
@@ -130,7 +130,7 @@ export function flowOfWindows(
     readonly flow: Direction;
     readonly maxRounds: number;
     readonly cells: number;
-    readonly previous: PreviousFields | undefined;
+    readonly previous: WindowFields | undefined;
   },
 ): { readonly field: Column<'f32'>; readonly rounds: Column<'u32'> } {
   const { cells, previous } = options;
@@ -153,12 +153,6 @@ export function flowOfWindows(
     { maxRounds: options.maxRounds, maxWidth: shape.maxWidth, maxHeight: shape.maxHeight },
   );
   return { field: state, rounds };
-}
-
-/** The flow fields of an earlier frame, and the windows that they cover. */
-export interface PreviousFields {
-  readonly field: Column<'f32'>;
-  readonly windows: Column<'u32'>;
 }
 
 /**

@@ -10,7 +10,7 @@ import {
   type TableInput,
   u32,
 } from '../../primitives/index.ts';
-import type { Frame, HostFrame } from './frame.ts';
+import { type Frame, type HostFrame, ofGrey } from './frame.ts';
 
 /** Uploads frames of one size and depth for a prepared pipeline. */
 export interface FrameSource {
@@ -40,19 +40,11 @@ function inputOf({ width, height, grey }: HostFrame): TableInput<typeof u32> {
 /** A view of the difference of a frame and the background. The difference shows only what moves. */
 function movingPart(grey: Column<'u32'>, background: Column): Column<'f32'> {
   const given = { cell: sequence(background.capacity), background: background as Column<'f32'> };
-  return (grey.type as string) === 'f32'
-    ? map(movingOfF32, { ...given, grey: grey as never })
-    : map(movingOfU32, { ...given, grey: grey as never });
+  return map(movingOf[grey.type], { ...given, grey: grey as Column as Column<'f32'> });
 }
 
-const movingOfU32 = movingOf(u32);
-const movingOfF32 = movingOf(f32);
-
-function movingOf(grey: typeof u32 | typeof f32) {
-  return fn(
-    'movingPart',
-    { cell: u32, grey: array(grey as typeof f32), background: array(f32) },
-    f32,
-    ({ cell, grey, background }) => f32(grey.at(cell)).sub(background.at(cell)),
-  );
-}
+const movingOf = ofGrey((grey) =>
+  fn('movingPart', { cell: u32, grey, background: array(f32) }, f32, ({ cell, grey, background }) =>
+    f32(grey.at(cell)).sub(background.at(cell)),
+  ),
+);

@@ -1,7 +1,16 @@
 import { aColumn } from '../../primitives/checks/argument-kinds.ts';
 import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
+import { capacityOf } from '../../primitives/columns/length.ts';
 import { requireContext } from '../../primitives/context/context-option.ts';
-import { ArgumentError, type Column, type ColumnOwner } from '../../primitives/index.ts';
+import {
+  ArgumentError,
+  type ArrayParameter,
+  array,
+  type Column,
+  type ColumnOwner,
+  f32,
+  u32,
+} from '../../primitives/index.ts';
 
 /**
  * A grey frame on a device, row after row from the top. Grey values may have any scale, such as 8 bits, 16 bits or
@@ -41,23 +50,29 @@ export const aFrame: Kind = aRecord<Frame>({
  * are an input of a prepared pipeline, the capacity of the input counts instead; pixels missing in a call are 0.
  */
 export function contextOfFrame(call: string, { width, height, grey }: Frame): ColumnOwner {
-  const pixels = typeof grey.length === 'number' ? grey.length : grey.length.limit;
-  if (pixels !== width * height) {
-    throw new ArgumentError('frame/size', `${call} was given a frame whose number of pixels is not width × height.`, {
-      expected: `${width * height} grey values, ${width} × ${height}`,
-      got: pixels,
-    });
-  }
+  requirePixels(call, width, height, capacityOf(grey.length));
   return requireContext([grey], call);
 }
 
 /** Throws unless the number of pixels of a frame in host memory equals width times height. */
 export function requireHostFrame(call: string, { width, height, grey }: HostFrame): void {
-  if (grey.length === width * height) return;
+  requirePixels(call, width, height, grey.length);
+}
+
+function requirePixels(call: string, width: number, height: number, pixels: number): void {
+  if (pixels === width * height) return;
   throw new ArgumentError('frame/size', `${call} was given a frame whose number of pixels is not width × height.`, {
     expected: `${width * height} grey values, ${width} × ${height}`,
-    got: grey.length,
+    got: pixels,
   });
+}
+
+/**
+ * Makes two variants of a functor, for frames with grey values in u32 and in f32. In both, `make` gets grey values as
+ * f32.
+ */
+export function ofGrey<F>(make: (grey: ArrayParameter<'f32'>) => F): Record<'u32' | 'f32', F> {
+  return { u32: make(array(u32) as never), f32: make(array(f32)) };
 }
 
 /** Throws for a frame whose size differs from that of an earlier frame or the background. */

@@ -1,6 +1,6 @@
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import {
-  array,
+  type Column,
   type ColumnsOf,
   f32,
   fn,
@@ -11,7 +11,7 @@ import {
   u32,
   uniform,
 } from '../../primitives/index.ts';
-import { aFrame, contextOfFrame, type Frame } from './frame.ts';
+import { aFrame, contextOfFrame, type Frame, ofGrey } from './frame.ts';
 
 /**
  * The slopes of a frame along x and y, per pixel, as views. A slope is half of the difference of the pixel's two
@@ -38,22 +38,15 @@ export function doubledGradients(frame: Frame): ColumnsOf<{ x: typeof f32; y: ty
 }
 
 function doubledOf({ width, height, grey }: Frame, scale: number): ColumnsOf<{ x: typeof f32; y: typeof f32 }> {
-  const numbers = { cell: sequence(width * height), width, height, scale };
-  // The two functors differ in the type of grey values, so each branch calls its own.
-  return grey.type === 'u32'
-    ? map(slopesOfU32, { grey: grey as never, ...numbers })
-    : map(slopesOfF32, { grey: grey as never, ...numbers });
+  return map(slopes[grey.type], { grey: grey as Column<'f32'>, cell: sequence(width * height), width, height, scale });
 }
 
-const slopesOfU32 = slopesOf(u32);
-const slopesOfF32 = slopesOf(f32);
-
-// Builds the functor of slopes. The functor indexes the frame by hand, because a stencil would need as many grey values
-// as pixels, and inputs of prepared pipelines may have fewer.
-function slopesOf(grey: typeof u32 | typeof f32) {
-  return fn(
+// The functor indexes the frame by hand, because a stencil would need as many grey values as pixels, and inputs of
+// prepared pipelines may have fewer.
+const slopes = ofGrey((grey) =>
+  fn(
     'slopes',
-    { grey: array(grey as typeof f32), cell: u32, width: uniform(u32), height: uniform(u32), scale: uniform(f32) },
+    { grey, cell: u32, width: uniform(u32), height: uniform(u32), scale: uniform(f32) },
     { x: f32, y: f32 },
     ({ grey, cell, width, height, scale }) => {
       const row = cell.div(width);
@@ -69,5 +62,5 @@ function slopesOf(grey: typeof u32 | typeof f32) {
         y: select(y, y.add(y), row.eq(0).or(below.eq(0))).mul(scale),
       };
     },
-  );
-}
+  ),
+);

@@ -1,4 +1,4 @@
-import { aWhole, type FieldKinds, optional, where } from '../../primitives/checks/kinds.ts';
+import { aNumberWithin, aWhole, type FieldKinds, optional } from '../../primitives/checks/kinds.ts';
 
 /**
  * How detections are linked to tracks. Distances are in pixels; R is the maximum radius with which cells are tracked.
@@ -34,11 +34,7 @@ export function linkingSettings(
 /** Maximum distance of a link in pixels, so that its cost, a squared distance, fits in 32 bits. */
 const MAX_DISTANCE = 256;
 
-const aDistance = where(
-  `a number from 0 to ${MAX_DISTANCE}`,
-  (given) => typeof given === 'number' && given >= 0 && given <= MAX_DISTANCE,
-  { code: 'tracks/distance' },
-);
+const aDistance = aNumberWithin(0, MAX_DISTANCE, 'tracks/distance');
 
 export const LINKING_OPTIONS: FieldKinds<LinkingOptions> = {
   maxDistance: optional(aDistance),

@@ -1,6 +1,13 @@
 import { aColumn } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
-import { aRecord, aWhole, type FieldKinds, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
+import {
+  aNumberWithin,
+  aRecord,
+  aWhole,
+  type FieldKinds,
+  optional,
+  someOptions,
+} from '../../primitives/checks/kinds.ts';
 import { commonLength } from '../../primitives/columns/column.ts';
 import { requireContext } from '../../primitives/context/context-option.ts';
 import type { Column } from '../../primitives/index.ts';
@@ -78,15 +85,10 @@ export function refineContours(frame: Frame, cells: Circles, options: ContourOpt
 
 const CONTOUR_OPTIONS: FieldKinds<ContourOptions> = {
   iterations: optional(aWhole(0, 2 ** 20, 'contours/iterations')),
-  delta: optional(aNumber(0, 64, 'contours/delta')),
-  step: optional(aNumber(0, 4, 'contours/step')),
-  border: optional(aNumber(0, 2 ** 16, 'contours/border')),
+  delta: optional(aNumberWithin(0, 64, 'contours/delta')),
+  step: optional(aNumberWithin(0, 4, 'contours/step')),
+  border: optional(aNumberWithin(0, 2 ** 16, 'contours/border')),
 };
-
-function aNumber(min: number, max: number, code: string) {
-  const isWithin = (given: unknown): boolean => typeof given === 'number' && given >= min && given <= max;
-  return where(`a number from ${min} to ${max}`, isWithin, { code });
-}
 
 const ARGUMENTS = {
   frame: aFrame,

@@ -180,27 +180,24 @@ const firstSnaxel = fn(
 );
 
 /** Values of a snaxel that stay the same in all rounds. */
-const settings = fn(
-  'snaxelSettings',
-  { index: u32, windows: array(u32) },
-  {
-    direction: { x: f32, y: f32 },
-    next: { x: f32, y: f32 },
-    path: f32,
-    expected: f32,
-    window: { first: u32, width: u32, height: u32 },
-  },
-  ({ index, windows }) => {
-    const [cell, k] = [index.div(SNAXELS), index.rem(SNAXELS)];
-    return {
-      direction: directionOf(k),
-      next: directionOf(select(k.add(1), u32(0), k.eq(SNAXELS - 1))),
-      path: numberOf(windows, cell, 'path'),
-      expected: numberOf(windows, cell, 'radius'),
-      window: windowOf(windows, cell),
-    };
-  },
-);
+const setting = {
+  direction: { x: f32, y: f32 },
+  next: { x: f32, y: f32 },
+  path: f32,
+  expected: f32,
+  window: { first: u32, width: u32, height: u32 },
+};
+
+const settings = fn('snaxelSettings', { index: u32, windows: array(u32) }, setting, ({ index, windows }) => {
+  const [cell, k] = [index.div(SNAXELS), index.rem(SNAXELS)];
+  return {
+    direction: directionOf(k),
+    next: directionOf(select(k.add(1), u32(0), k.eq(SNAXELS - 1))),
+    path: numberOf(windows, cell, 'path'),
+    expected: numberOf(windows, cell, 'radius'),
+    window: windowOf(windows, cell),
+  };
+});
 
 /**
  * A round of a snake, in which each snaxel sums the samples of all snaxels. The centre moves along the mean slope and
@@ -212,11 +209,7 @@ const evolve = fn(
   'evolveSnake',
   {
     snake: neighbours(snaxel),
-    direction: { x: f32, y: f32 },
-    next: { x: f32, y: f32 },
-    path: f32,
-    expected: f32,
-    window: { first: u32, width: u32, height: u32 },
+    ...setting,
     field: array(f32),
     acrossX: uniform(f32),
     acrossY: uniform(f32),

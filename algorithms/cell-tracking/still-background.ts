@@ -1,6 +1,6 @@
 import { aContext } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
-import { anArrayOf, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
+import { aNumberWithin, anArrayOf, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
   array,
@@ -76,11 +76,7 @@ const ARGUMENTS = {
   context: aContext,
   frames: anArrayOf(aHostFrame, 'an array of frames'),
   options: someOptions<BackgroundOptions>({
-    quantile: optional(
-      where('a number from 0 to 1', (given) => typeof given === 'number' && given >= 0 && given <= 1, {
-        code: 'background/quantile',
-      }),
-    ),
+    quantile: optional(aNumberWithin(0, 1, 'background/quantile')),
   }),
 };
 

@@ -19,10 +19,10 @@ import {
   Var,
 } from '../../primitives/index.ts';
 import { fromFieldUnits, toFieldUnits } from './field-units.ts';
-import { flowOfWindows, type PreviousFields } from './flow.ts';
+import { flowOfWindows } from './flow.ts';
 import { aFrame, contextOfFrame, type Frame } from './frame.ts';
 import { evolveSnakes, SNAXELS } from './snake.ts';
-import { TRACKING_OPTIONS, type TrackingOptions, unitOf } from './tracking-options.ts';
+import { TRACKING_OPTIONS, type TrackingOptions, unitOf, type WindowFields } from './tracking-options.ts';
 import { cutWindows, windowShape, wordOf } from './windows.ts';
 
 /** Cells of an earlier frame, one row per cell. */
@@ -129,7 +129,7 @@ export function trackInFieldUnits(
   frame: Frame,
   cells: CellsBefore,
   options: Omit<TrackingOptions, 'previous'>,
-  previous: PreviousFields | undefined,
+  previous: WindowFields | undefined,
 ): CellsInFieldUnits {
   const { maxRadius = 10, maxRounds = 500, maxSnakeRounds = 1000, snakeStep = 1, minMove = 0.1 } = options;
   const { direction = { x: 1, y: 0 }, flow = options.direction ?? { x: 1, y: 1 } } = options;
@@ -166,11 +166,7 @@ function givenOf({ x, y, path, radius }: CellsBefore): Column<'f32'>[] {
   return [x, y, path, ...(radius === undefined ? [] : [radius])];
 }
 
-function contextOf(
-  frame: Frame,
-  cells: CellsBefore,
-  previous: { readonly field: Column; readonly windows: Column } | undefined,
-): ColumnOwner {
+function contextOf(frame: Frame, cells: CellsBefore, previous: WindowFields | undefined): ColumnOwner {
   requireSnaxels(cells.x.capacity, cells.radii);
   contextOfFrame('trackFrame', frame);
   const others = [cells.radii, previous?.field, previous?.windows].filter((column) => column !== undefined);

@@ -1,5 +1,13 @@
 import { aColumn } from '../../primitives/checks/argument-kinds.ts';
-import { aFiniteNumber, aRecord, aWhole, type FieldKinds, optional, where } from '../../primitives/checks/kinds.ts';
+import {
+  aFiniteNumber,
+  aNumberWithin,
+  aRecord,
+  aWhole,
+  type FieldKinds,
+  optional,
+  where,
+} from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/index.ts';
 
 /** A direction in the frame: x points to the right, y down. Its length does not matter, but must not be 0. */
@@ -68,13 +76,7 @@ export const MAX_RADIUS = 64;
 export const TRACKING_OPTIONS: FieldKinds<TrackingOptions> = {
   direction: optional(aDirection('tracking/direction')),
   flow: optional(aDirection('tracking/direction')),
-  maxRadius: optional(
-    where(
-      `a number from 1 to ${MAX_RADIUS}`,
-      (given) => typeof given === 'number' && given >= 1 && given <= MAX_RADIUS,
-      { code: 'tracking/radius' },
-    ),
-  ),
+  maxRadius: optional(aNumberWithin(1, MAX_RADIUS, 'tracking/radius')),
   maxRounds: optional(aWhole(0, 2 ** 20, 'tracking/rounds')),
   maxSnakeRounds: optional(aWhole(0, 2 ** 20, 'tracking/rounds')),
   snakeStep: optional(

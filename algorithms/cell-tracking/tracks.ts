@@ -1,4 +1,5 @@
-import { PATH_FRAMES, type StartingCell } from './cell-state.ts';
+import type { HostTableOf } from '../../primitives/index.ts';
+import { PATH_FRAMES, type SeenColumns, type StartingCell } from './cell-state.ts';
 import type { DetectedCells } from './detect-cells.ts';
 import { linkPoints, type Point, squaredDistance } from './link-cells.ts';
 import type { LinkingOptions } from './linking-options.ts';
@@ -29,13 +30,7 @@ export interface TrackedFrame {
 }
 
 /** Results of a frame that the host reads from the device. Their rows are those of the device's table of cells. */
-export interface SeenCells {
-  readonly x: Float32Array;
-  readonly y: Float32Array;
-  readonly radius: Float32Array;
-  readonly lost: Uint8Array;
-  readonly radii: Float32Array;
-}
+export type SeenCells = HostTableOf<SeenColumns>;
 
 interface Place {
   readonly x: number;

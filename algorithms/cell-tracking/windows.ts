@@ -1,5 +1,6 @@
 import type { ArrayValue } from '../../primitives/functors/value.ts';
 import {
+  type ArgumentsOf,
   array,
   type Bool,
   bitsToF32,
@@ -24,10 +25,9 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
-import { ofGrey } from './contour.ts';
 import { inFieldUnits } from './field-units.ts';
 import { finite } from './finite.ts';
-import type { Frame } from './frame.ts';
+import { type Frame, ofGrey } from './frame.ts';
 import type { Direction } from './tracking-options.ts';
 
 /**
@@ -93,19 +93,6 @@ const place = {
   maxHeight: uniform(u32),
 };
 
-interface Placing {
-  readonly x: ArrayValue<'f32'>;
-  readonly y: ArrayValue<'f32'>;
-  readonly radii: ArrayValue<'f32'>;
-  readonly frameWidth: U32;
-  readonly frameHeight: U32;
-  readonly sideX: F32;
-  readonly sideY: F32;
-  readonly maxRadius: F32;
-  readonly maxWidth: U32;
-  readonly maxHeight: U32;
-}
-
 interface FlowWindow {
   readonly left: U32;
   readonly top: U32;
@@ -114,7 +101,7 @@ interface FlowWindow {
 }
 
 /** The window of a cell. The window is empty if the cell is outside the frame, or if its radius is not above 0. */
-function windowOf(cell: U32, given: Placing): FlowWindow {
+function windowOf(cell: U32, given: ArgumentsOf<typeof place>): FlowWindow {
   const [x, y, radius] = [given.x.at(cell), given.y.at(cell), given.radii.at(cell)];
   const used = radius.min(given.maxRadius);
   const [left, right] = sidesOf(x, used.mul(given.sideX), given.frameWidth);

@@ -1,5 +1,5 @@
 import {
-  type ArrayValue,
+  type ArgumentsOf,
   array,
   type Bool,
   bitsToI32,
@@ -105,15 +105,6 @@ const tables = {
   isFirstTurn: uniform(bool),
 } as const;
 
-interface Tables {
-  readonly columns: ArrayValue<'u32'>;
-  readonly rows: ArrayValue<'u32'>;
-  readonly firsts: ArrayValue<'u32'>;
-  readonly items: ArrayValue<'u32'>;
-  readonly lines: ArrayValue<'i32'>;
-  readonly isFirstTurn: Bool;
-}
-
 const alongBottom = fn(
   'alongBottom',
   { cell: u32, outcome: u32, ...tables },
@@ -139,7 +130,7 @@ function hasFew({ first, end }: OverlapCell): Bool {
  * Whether each region is the complement of the other in a cell, as for neighbours that share all their edges. In this
  * case, exactly one region contains the corner, and every edge occurs an even number of times.
  */
-function complete({ corner, first, end }: OverlapCell, { lines }: Tables): Bool {
+function complete({ corner, first, end }: OverlapCell, { lines }: ArgumentsOf<typeof tables>): Bool {
   const found = Var(corner.eq(1).or(corner.eq(2)));
   const next = Var(first);
   While(
@@ -179,7 +170,7 @@ const alongEdge = fn(
 
 const isFound = fn('isFound', { outcome: u32 }, u32, ({ outcome }) => outcome.and(FOUND));
 
-function cellOf(number: U32, { columns, rows, firsts }: Tables): OverlapCell {
+function cellOf(number: U32, { columns, rows, firsts }: ArgumentsOf<typeof tables>): OverlapCell {
   const { shift, corner } = cellAt(columns, rows, number);
   const side = bitsToI32(u32(1).shl(shift));
   return { side, corner, first: firsts.at(number), end: firsts.at(number.add(1)) };

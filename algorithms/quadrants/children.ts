@@ -1,7 +1,7 @@
 import type { Memory } from '../../primitives/columns/column.ts';
 import { scaleLength } from '../../primitives/columns/length.ts';
 import {
-  type ArrayValue,
+  type ArgumentsOf,
   array,
   type Bool,
   bool,
@@ -153,15 +153,11 @@ function rankChildren(context: Context, kind: Column<'u32'>, counts: Memory): Om
 
 const parents = { ...quadrantArrays, marks: array(u32), bits: uniform(u32) } as const;
 
-interface Parents {
-  readonly columns: ArrayValue<'u32'>;
-  readonly rows: ArrayValue<'u32'>;
-  readonly marks: ArrayValue<'u32'>;
-  readonly bits: U32;
-}
-
 /** Unpacks a child. `passed` is 1 if edges pass through the child, else 0. */
-function childOf(child: U32, { columns, rows, marks, bits }: Parents): Quadrant & { readonly passed: U32 } {
+function childOf(
+  child: U32,
+  { columns, rows, marks, bits }: ArgumentsOf<typeof parents>,
+): Quadrant & { readonly passed: U32 } {
   const { parent, number, parity, ...place } = childPlace(child, bits, columns, rows);
   const mark = marks.at(parent);
   // Selects the bits for the path from the quadrant's corner to the child's corner; see `edge-in-quadrant.ts`.

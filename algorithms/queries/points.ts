@@ -3,7 +3,7 @@ import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aRecord, type Kind, numbers } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
-  type ArrayValue,
+  type ArgumentsOf,
   array,
   type Bool,
   bool,
@@ -210,25 +210,13 @@ const entryArrays = {
   ends: array(i32),
 } as const;
 
+const pointAtEntry = { x: u32, y: u32, entry: u32, shift: u32, ...entryArrays } as const;
+
 /** Whether the polygon of an entry contains a point, which is in the entry's quadrant. */
-const holds = fn('holds', { x: u32, y: u32, entry: u32, shift: u32, ...entryArrays }, bool, (given) =>
-  entryHolds(given),
-);
+const holds = fn('holds', pointAtEntry, bool, (given) => entryHolds(given));
 
-interface PointAtEntry {
-  readonly x: U32;
-  readonly y: U32;
-  readonly entry: U32;
-  readonly shift: U32;
-  readonly boundary: ArrayValue<'u32'>;
-  readonly corner: ArrayValue<'u32'>;
-  readonly first: ArrayValue<'u32'>;
-  readonly count: ArrayValue<'u32'>;
-  readonly edge: ArrayValue<'u32'>;
-  readonly ends: ArrayValue<'i32'>;
-}
-
-function entryHolds({ x, y, entry, shift, boundary, corner, first, count, edge, ends }: PointAtEntry): Bool {
+function entryHolds(given: ArgumentsOf<typeof pointAtEntry>): Bool {
+  const { x, y, entry, shift, boundary, corner, first, count, edge, ends } = given;
   const inside = Var(u32(boundary.at(entry).eq(0)));
   // Starts at the entry of the polygon's first sheet (a group of parts that do not overlap). Goes on with the entries
   // of further sheets, whose `boundary` is 2, until a sheet contains the point.

@@ -62,6 +62,12 @@ export function aWhole(min = 0, max: number = 2 ** 32 - 1, code?: string): Kind 
   return where(`a whole number from ${min} to ${max}`, holds, { code });
 }
 
+/** Accepts a number from `min` to `max`. */
+export function aNumberWithin(min: number, max: number, code?: string): Kind {
+  const holds = (given: unknown): boolean => typeof given === 'number' && given >= min && given <= max;
+  return where(`a number from ${min} to ${max}`, holds, { code });
+}
+
 /** Accepts a number of at least `min`. Infinity is allowed. */
 export function atLeast(min: number, code?: string): Kind {
   return where(`a number from ${min}`, (given) => typeof given === 'number' && given >= min, { code });
