@@ -30,7 +30,7 @@ export function openPngLabels(
       place: { file },
     });
   }
-  if (interlaced) return rowsOf(decodeWhole(withoutAncillary(bytes, file), file), width, height);
+  if (interlaced) return rowsOf(decodeWhole(bytes, file), width, height);
   return { width, height, each: (visit) => eachRow(png, visit, file) };
 }
 
@@ -45,9 +45,11 @@ const WHOLE_FACTOR = 4;
  */
 const ROW_FACTOR = 12;
 
-function decodeWhole(bytes: Uint8Array, file: string): Labels {
+/** Decodes a PNG of 8 or 16 bits as a whole, which an interlaced one needs. */
+export function decodeWhole(bytes: Uint8Array, file: string): Uint8Array | Uint16Array {
+  const needed = withoutAncillary(bytes, file);
   try {
-    return decode(bytes).data as Uint8Array | Uint16Array;
+    return decode(needed).data as Uint8Array | Uint16Array;
   } catch (cause) {
     throw damagedPng(messageOf(cause), file, cause);
   }

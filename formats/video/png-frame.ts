@@ -1,10 +1,9 @@
 import { promisify } from 'node:util';
 import { inflate, type ZlibOptions } from 'node:zlib';
-import { decode } from 'fast-png';
 import type { Note } from '../../algorithms/notes.ts';
 import { messageOf } from '../../primitives/checks/message-of.ts';
-import { damagedPng, type PngChunks, readPngImage, withoutAncillary } from '../result-sets/png-chunks.ts';
-import { samplesOf, unfilter } from '../result-sets/png-labels.ts';
+import { damagedPng, type PngChunks, readPngImage } from '../result-sets/png-chunks.ts';
+import { decodeWhole, samplesOf, unfilter } from '../result-sets/png-labels.ts';
 import { isGreyPalette, paletteTable, RGB, takeChannel, takeSamples } from './grey.ts';
 import type { Grey, VideoChannel } from './video.ts';
 import { checkSize } from './video-error.ts';
@@ -103,14 +102,6 @@ function eachDecodedRow(
   if (depth < 8) throw damagedPng(`${depth} bits a sample, interlaced`, file);
   const samples = decodeWhole(bytes, file);
   for (let row = 0; row < height; row++) place(samples.subarray(row * width * step, (row + 1) * width * step), row);
-}
-
-function decodeWhole(bytes: Uint8Array, file: string): Grey {
-  try {
-    return decode(withoutAncillary(bytes, file)).data as Grey;
-  } catch (cause) {
-    throw damagedPng(messageOf(cause), file, cause);
-  }
 }
 
 function notesOf({ colour, palette }: PngChunks, channel: VideoChannel): Note[] {
