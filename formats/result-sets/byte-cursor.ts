@@ -1,9 +1,10 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
+import { numberEnd, readJsonNumber } from '../polygon-layers/json-number.ts';
 
 /** A position in a text that is given as bytes. The text as a whole is never decoded to a string. */
 export interface ByteCursor {
-  readonly bytes: Uint8Array;
+  readonly bytes: Buffer;
   /** Position after the last byte of the text. */
   readonly end: number;
   at: number;
@@ -34,7 +35,8 @@ export const char = {
 /** A cursor at the start of a text, after the byte-order mark if there is one. */
 export function startOf(bytes: Uint8Array): ByteCursor {
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  return { bytes, end: bytes.length, at: marked ? 3 : 0 };
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return { bytes: text, end: bytes.length, at: marked ? 3 : 0 };
 }
 
 /** Returns the byte at the cursor, or a newline at the end of the text. Does not move the cursor. */
@@ -66,52 +68,24 @@ export function isLineEnd(byte: number): boolean {
  * `Number`. If there is no number at the cursor, returns NaN and does not move the cursor.
  */
 export function readNumber(cursor: ByteCursor): number {
-  const { bytes, end } = cursor;
-  const signed = cursor.at < end && (bytes[cursor.at] === char.minus || bytes[cursor.at] === char.plus);
-  const start = signed ? cursor.at + 1 : cursor.at;
-  let at = start;
-  let mantissa = 0;
-  for (; at < end; at++) {
-    const digit = bytes[at]! - char.zero;
-    if (digit < 0 || digit > 9) break;
-    mantissa = mantissa * 10 + digit;
-  }
-  const point = at;
-  if (at < end && bytes[at] === char.point) {
-    for (at++; at < end; at++) {
-      const digit = bytes[at]! - char.zero;
-      if (digit < 0 || digit > 9) break;
-      mantissa = mantissa * 10 + digit;
-    }
-  }
-  const fraction = at > point ? at - point - 1 : 0;
-  const digits = point - start + fraction;
-  const plain = digits > 0 && digits <= EXACT_DIGITS && !(at < end && (bytes[at]! | 32) === char.e);
-  if (!plain) return readDecimal(cursor, start);
-  const negative = signed && bytes[cursor.at] === char.minus;
-  cursor.at = at;
-  // Both operands are exact, so a single division gives the nearest f64 (Clinger, 1990).
-  const value = fraction === 0 ? mantissa : mantissa / TENS[fraction]!;
-  return negative ? -value : value;
+  const { bytes, at, end } = cursor;
+  const value = readJsonNumber(bytes, at);
+  if (Number.isNaN(value) || numberEnd > end) return readDecimal(cursor);
+  cursor.at = numberEnd;
+  return value;
 }
 
-/** Integers with up to this many digits are exact in f64. */
-const EXACT_DIGITS = 15;
-/** Powers of ten. All of them are exact in f64. */
-const TENS: readonly number[] = Array.from({ length: EXACT_DIGITS + 1 }, (_, power) => Number(`1e${power}`));
-
-/**
- * Reads a number that has an exponent or more digits than are exact in f64. `start` is the position after the sign, if
- * there is a sign. Returns NaN if there is no number.
- */
-function readDecimal(cursor: ByteCursor, start: number): number {
+/** Reads a number that JSON does not allow, such as `+1`, `01`, `1.` or `.5`. Returns NaN if there is no number. */
+function readDecimal(cursor: ByteCursor): number {
   const { bytes, end, at: from } = cursor;
+  const signed = from < end && (bytes[from] === char.minus || bytes[from] === char.plus);
+  const start = signed ? from + 1 : from;
   const point = skipDigits(bytes, start, end);
   const fraction = point < end && bytes[point] === char.point ? point + 1 : point;
   const mantissaEnd = fraction > point ? skipDigits(bytes, fraction, end) : point;
   if (point === start && mantissaEnd === fraction) return Number.NaN;
   cursor.at = endOfExponent(bytes, mantissaEnd, end);
-  return Number(asciiBetween(bytes, from, cursor.at));
+  return Number(bytes.toString('latin1', from, cursor.at));
 }
 
 function skipDigits(bytes: Uint8Array, from: number, end: number): number {
@@ -130,13 +104,6 @@ function endOfExponent(bytes: Uint8Array, at: number, end: number): number {
   const start = signed ? at + 2 : at + 1;
   const after = skipDigits(bytes, start, end);
   return after === start ? at : after;
-}
-
-/** Converts ASCII bytes to a string. For a few bytes, this is much faster than a `TextDecoder`. */
-function asciiBetween(bytes: Uint8Array, from: number, to: number): string {
-  let text = '';
-  for (let at = from; at < to; at++) text += String.fromCharCode(bytes[at]!);
-  return text;
 }
 
 /** Reads a coordinate, and moves the cursor past it. Throws if there is no number, or if the number is not finite. */
