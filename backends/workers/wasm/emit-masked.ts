@@ -1,9 +1,9 @@
-import type { Operand, ScalarType, Local as Variable } from '../../../primitives/ir/ir.ts';
+import type { Operand, Local as Variable } from '../../../primitives/ir/ir.ts';
 import { type ArrayAccess, type Environment, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
 import type { LaneKind, LaneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, operandsOf } from './lane-statements.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import { f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
+import { boundOf, f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
 import type { Code, Label } from './wasm-code.ts';
 import { I32, simd, V128 } from './wasm-encoder.ts';
 import { fourFrom, type Int32, type Scalar, type Vector, v128, vector } from './wasm-expressions.ts';
@@ -215,7 +215,7 @@ export class MaskedCode {
       this.#keepScalar(local, value);
       return;
     }
-    const bound = name === 'min' || name === 'max' ? numberOf(name, operands) : undefined;
+    const bound = from === 'f32' && (name === 'min' || name === 'max') ? boundOf(name, operands) : undefined;
     const isShift = name === 'shl' || name === 'shr';
     const count = isShift && this.#kindOf(operands[1]!) === 'uniform' ? this.#integer(operands[1]!) : undefined;
     for (const [u, made] of this.#vectorsOf(local.id).entries()) {
@@ -365,20 +365,3 @@ export class MaskedCode {
 
 /** The mask with all lanes active. */
 const ALL = v128([-1, -1, -1, -1]);
-
-/**
- * The f32 literal among the operands of a min or max, and the position of the other operand. With such a literal, the
- * operation takes fewer instructions. Undefined if there is no suitable literal: NaN is not suitable, and −0 is not
- * suitable for max.
- */
-function numberOf(
-  name: 'min' | 'max',
-  operands: readonly Operand[],
-): { readonly number: number; readonly other: number } | undefined {
-  for (const [k, operand] of operands.entries()) {
-    if (operand.kind !== 'literal' || operand.type !== ('f32' satisfies ScalarType)) continue;
-    const number = operand.value as number;
-    if (!Number.isNaN(number) && !(name === 'max' && Object.is(number, -0))) return { number, other: 1 - k };
-  }
-  return undefined;
-}

@@ -1,7 +1,7 @@
 import type { Floor, Node, OperationNode, ReadNode, SharedNode } from '../../analyses/straight-line.ts';
 import { type ArrayAccess, elementAt, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import { f32Bound, lanesOf, loadLanes, splatOf, usesTwice, vectorOperation } from './vector-operations.ts';
+import { boundOf, f32Bound, lanesOf, loadLanes, splatOf, usesTwice, vectorOperation } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, I64, op, V128 } from './wasm-encoder.ts';
 import {
@@ -269,10 +269,11 @@ export class VectorCode {
     if (needed.length < operands.length) return needed.length === 0 ? NONE : this.value(needed[0]!);
     const from = operands[0]!.type;
     if ((name === 'min' || name === 'max') && from === 'f32') {
-      const [value, bound] = boundOf(name, operands);
+      const bound = boundOf(name, operands);
       if (bound !== undefined) {
-        this.local(value!);
-        return f32Bound(name, this.value(value!), bound);
+        const value = operands[bound.other]!;
+        this.local(value);
+        return f32Bound(name, this.value(value), bound.number);
       }
     }
     const count = operands[1];
@@ -410,22 +411,6 @@ function endOf({ name, operands: [after, end] }: OperationNode): Node | undefine
   if (after!.kind !== 'operation' || after!.name !== 'add') return undefined;
   const [index, one] = after!.operands;
   return index!.kind === 'index' && one!.kind === 'literal' && one!.value === 1 ? end : undefined;
-}
-
-/**
- * Matches a `min` or `max` of which one operand is a literal that {@link f32Bound} accepts. Returns the operand that is
- * not this literal, then the number of the literal. Returns an empty array if there is no such literal.
- */
-function boundOf(name: 'min' | 'max', [a, b]: readonly Node[]): [Node, number] | [] {
-  for (const [value, bound] of [
-    [a!, b!],
-    [b!, a!],
-  ] as const) {
-    if (bound.kind !== 'literal') continue;
-    const number = Number(bound.value);
-    if (!Number.isNaN(number) && !(name === 'max' && Object.is(number, -0))) return [value, number];
-  }
-  return [];
 }
 
 /** An i64 clamped to the range of u32, as an i32. */

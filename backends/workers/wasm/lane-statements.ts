@@ -1,4 +1,12 @@
-import type { Local, Module, Operand, Operation, Statement } from '../../../primitives/ir/ir.ts';
+import {
+  blocksOf as blocksOfIr,
+  type Local,
+  type Module,
+  type Operand,
+  type Operation,
+  operandsOf as operandsOfIr,
+  type Statement,
+} from '../../../primitives/ir/ir.ts';
 import { type Inlined, inlineCalls } from './inline-statements.ts';
 
 /**
@@ -163,24 +171,9 @@ function eachOperand(statements: readonly LaneStatement[], visit: (operand: Oper
 
 /** The operands of a statement, without the operands of statements in its nested blocks. */
 export function operandsOf(statement: LaneStatement): readonly Operand[] {
-  switch (statement.kind) {
-    case 'let':
-      return statement.operation.operands;
-    case 'dot':
-      return statement.words;
-    case 'read':
-      return [statement.index];
-    case 'var':
-    case 'set':
-      return [statement.value];
-    case 'if':
-      return [statement.condition];
-    default:
-      return [];
-  }
+  return statement.kind === 'dot' ? statement.words : operandsOfIr(statement as Statement);
 }
 
 export function blocksOf(statement: LaneStatement): readonly (readonly LaneStatement[])[] {
-  if (statement.kind === 'if') return [statement.consequent, statement.alternative];
-  return statement.kind === 'loop' ? [statement.body, statement.step] : [];
+  return statement.kind === 'dot' ? [] : (blocksOfIr(statement as Statement) as readonly (readonly LaneStatement[])[]);
 }
