@@ -73,12 +73,7 @@ export interface Unused {
 }
 
 /** The services that fusion needs. */
-export interface FusionHost {
-  readonly workers: number;
-  readonly compile: Launcher['compile'];
-  /** Allocates scratch memory for the fused launch, and returns its address. */
-  scratch(bytes: number): number;
-}
+export type FusionHost = Pick<Launcher, 'workers' | 'compile' | 'scratch'>;
 
 /** Index of the argument word that contains the number of rows per tile. */
 const TILE_WORD = 3;

@@ -26,11 +26,9 @@ import {
   type Unit,
 } from './tape.ts';
 
-export interface CaptureHost {
-  readonly workers: number;
+export interface CaptureHost extends Pick<Launcher, 'workers' | 'compile'> {
   /** A command with at least this number of rows waits to be fused with the commands that follow. */
   readonly fusedRows: number;
-  readonly compile: Launcher['compile'];
 }
 
 /**
