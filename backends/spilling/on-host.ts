@@ -10,6 +10,7 @@ import type {
 } from '../../primitives/contract/backend.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import { entryOf, type Module, type ScalarType, type Statement } from '../../primitives/ir/ir.ts';
+import { withBlocks } from '../../primitives/ir/rewrite.ts';
 import { f32OfBits } from '../../primitives/ir/semantics.ts';
 import { worstCase } from '../analyses/worst-case.ts';
 import { combinations } from '../common/atomic-combinations.ts';
@@ -129,11 +130,9 @@ function* evaluationOf(
 /** A copy of a module in which loops are written as blocks that run once. */
 export function withoutLoops(module: Module): Module {
   const once = (block: readonly Statement[]): Statement[] =>
-    block.flatMap((statement) => {
-      if (statement.kind === 'loop') return [...once(statement.body), ...once(statement.step)];
-      if (statement.kind !== 'if') return [statement];
-      return [{ ...statement, consequent: once(statement.consequent), alternative: once(statement.alternative) }];
-    });
+    block.flatMap((statement) =>
+      statement.kind === 'loop' ? [...once(statement.body), ...once(statement.step)] : [withBlocks(statement, once)],
+    );
   return { ...module, functions: module.functions.map((fn) => ({ ...fn, body: once(fn.body) })) };
 }
 

@@ -1,9 +1,10 @@
 import type { Operand, Local as Variable } from '../../../primitives/ir/ir.ts';
+import { boundOf } from './emit-simd.ts';
 import { type ArrayAccess, type Environment, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
 import type { LaneKind, LaneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, operandsOf } from './lane-statements.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import { boundOf, f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
+import { f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
 import type { Code, Label } from './wasm-code.ts';
 import { I32, simd, V128 } from './wasm-encoder.ts';
 import { fourFrom, type Int32, type Scalar, type Vector, v128, vector } from './wasm-expressions.ts';

@@ -1,7 +1,7 @@
 import type { Floor, Node, OperationNode, ReadNode, SharedNode } from '../../analyses/straight-line.ts';
 import { type ArrayAccess, elementAt, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import { boundOf, f32Bound, lanesOf, loadLanes, splatOf, usesTwice, vectorOperation } from './vector-operations.ts';
+import { f32Bound, lanesOf, loadLanes, splatOf, usesTwice, vectorOperation } from './vector-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { I32, I64, op, V128 } from './wasm-encoder.ts';
 import {
@@ -411,6 +411,21 @@ function endOf({ name, operands: [after, end] }: OperationNode): Node | undefine
   if (after!.kind !== 'operation' || after!.name !== 'add') return undefined;
   const [index, one] = after!.operands;
   return index!.kind === 'index' && one!.kind === 'literal' && one!.value === 1 ? end : undefined;
+}
+
+/**
+ * The literal among the operands of an f32 `min` or `max` that {@link f32Bound} accepts, and the position of the other
+ * operand; undefined if there is none.
+ */
+export function boundOf(
+  name: 'min' | 'max',
+  operands: readonly { readonly kind: string; readonly value?: unknown }[],
+): { readonly number: number; readonly other: number } | undefined {
+  for (const [k, operand] of operands.entries()) {
+    const number = operand.kind === 'literal' ? Number(operand.value) : Number.NaN;
+    if (!Number.isNaN(number) && !(name === 'max' && Object.is(number, -0))) return { number, other: 1 - k };
+  }
+  return undefined;
 }
 
 /** An i64 clamped to the range of u32, as an i32. */

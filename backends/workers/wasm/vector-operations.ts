@@ -148,21 +148,6 @@ export function f32Bound(name: 'min' | 'max', value: Vector, bound: number): Vec
   return value.and(vector(simd.f32x4Le, value, lanes));
 }
 
-/**
- * The literal among the operands of an f32 `min` or `max` that {@link f32Bound} accepts, and the position of the other
- * operand; undefined if there is none.
- */
-export function boundOf(
-  name: 'min' | 'max',
-  operands: readonly { readonly kind: string; readonly value?: unknown }[],
-): { readonly number: number; readonly other: number } | undefined {
-  for (const [k, operand] of operands.entries()) {
-    const number = operand.kind === 'literal' ? Number(operand.value) : Number.NaN;
-    if (!Number.isNaN(number) && !(name === 'max' && Object.is(number, -0))) return { number, other: 1 - k };
-  }
-  return undefined;
-}
-
 /** Shifts all lanes by the same count, which is a scalar. */
 function shifted(name: 'shl' | 'shr', type: ScalarType, a: Vector, count: Int32): Vector {
   if (name === 'shl') return a.shl(count);
