@@ -1,6 +1,7 @@
 import type { AtomicCombination } from '../../../primitives/contract/backend.ts';
 import type { Memory } from '../memory/memory.ts';
 import type { BufferPart } from '../memory/part.ts';
+import type { Parameters } from './parameters.ts';
 
 /**
  * How a kernel accesses a buffer. With `update`, the kernel both reads and writes words. With `atomic`, it only
@@ -20,10 +21,11 @@ export interface Binding {
 }
 
 /**
- * The storage buffers of one kernel. In WGSL, a binding of several parts is accessed as one array of words that starts
- * at the first part.
+ * The storage buffers of one kernel, with the parameters of its command. In WGSL, a binding of several parts is
+ * accessed as one array of words that starts at the first part.
  */
 export interface Bindings {
+  readonly parameters: Parameters;
   /** Binds a buffer, or only `count` parts from part `first` on. Returns the number of the binding. */
   bind(memory: Memory, access: Access, first?: number, count?: number): number;
   /**
@@ -51,11 +53,12 @@ export function samePlace(a: Omit<Binding, 'access'>, b: Omit<Binding, 'access'>
   return a.memory === b.memory && a.first === b.first && a.count === b.count;
 }
 
-export function createBindings(): Bindings {
+export function createBindings(parameters: Parameters): Bindings {
   const list: Binding[] = [];
   const parts: BufferPart[] = [];
   const byFours = new Set<number>();
   return {
+    parameters,
     bind(memory, access, first = 0, count = memory.parts.length - first) {
       const binding: Binding = { memory, access, first, count };
       const known = list.findIndex((other) => other.access === access && samePlace(other, binding));

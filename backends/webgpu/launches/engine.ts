@@ -83,7 +83,6 @@ export interface KernelText {
 export interface Launch {
   /** The part of the cache key that identifies the kernel's WGSL; the key of the bindings is the other part. */
   readonly key: string;
-  readonly parameters: Parameters;
   /** The slot (range of a parameter buffer) with the command's parameters, if several launches share the slot. */
   readonly slot?: ParameterSlot | undefined;
   readonly bindings: Bindings;
@@ -134,7 +133,8 @@ function partOf({ parts, shift }: Memory, word: number): { readonly part: number
  * buffer is not bound if no binding is free or if the kernel writes the buffer. Its word must then be copied into the
  * parameters. Before the copy, the device must finish its work, and this wait is often longer than a launch.
  */
-function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindings: Bindings): (number | undefined)[] {
+function bindDeviceWords({ limits }: Engine, bindings: Bindings): (number | undefined)[] {
+  const { deviceWords } = bindings.parameters;
   if (deviceWords.length === 0) return [];
   const access = bindings.access();
   const written = bindings.parts.filter((_, i) => access[i] === 'w');
@@ -149,21 +149,22 @@ function bindDeviceWords({ limits }: Engine, { deviceWords }: Parameters, bindin
  * Records a launch. If the workgroups do not fit into one grid, records several dispatches. The grid of the last
  * dispatch may have a few more workgroups than needed.
  */
-export function launch(engine: Engine, { key, parameters, bindings, code, groups, words, ...given }: Launch): void {
+export function launch(engine: Engine, { key, bindings, code, groups, words, ...given }: Launch): void {
   const { compiler, recorder, limits, trace } = engine;
+  const { parameters } = bindings;
   const epoch = given.run?.epoch;
   const gate = engine.gate && bindings.bind(engine.gate, 'read');
   if (gate !== undefined && bindings.size > limits.storageBuffers) {
     throw tooManyBindings(bindings.size, limits.storageBuffers);
   }
-  const bound = given.slot === undefined ? bindDeviceWords(engine, parameters, bindings) : [];
+  const bound = given.slot === undefined ? bindDeviceWords(engine, bindings) : [];
   const slot = given.slot ?? placeParameters(engine, parameters, bound);
   const access = bindings.access();
   const choices = Object.values(engine.arithmetic).join();
   const kernel = compiler.kernel(
     `${key} ${bindings.key()} ${parameters.words.length} ${bound} ${choices} ${gate ?? ''}`,
     access,
-    () => emitShader(engine, code, parameters, bound, bindings, gate),
+    () => emitShader(engine, code, bound, bindings, gate),
   );
   const { parts } = bindings;
   const storage = compiler.storageGroup(kernel, parts);
@@ -205,7 +206,6 @@ function gridOf(groups: number, max: number): { grid: [number, number, number]; 
 function emitShader(
   { arithmetic, subgroups: of }: Engine,
   code: Launch['code'],
-  parameters: Parameters,
   bound: readonly (number | undefined)[],
   bindings: Bindings,
   gate: number | undefined,
@@ -216,7 +216,7 @@ function emitShader(
   const size = width === undefined ? '@builtin(subgroup_size) sg: u32, ' : '';
   const lanes = `, ${size}@builtin(subgroup_id) sid: u32, @builtin(subgroup_invocation_id) lane: u32`;
   return `${subgroups ? 'enable subgroups;\nrequires subgroup_id;\ndiagnostic(off, subgroup_uniformity);' : ''}
-${parameterDeclarations(parameters, bound)}
+${parameterDeclarations(bindings.parameters, bound)}
 ${bindings.declarations()}
 ${helperDeclarations(helpers)}
 ${subgroups && width !== undefined ? `const sg = ${width}u;` : ''}

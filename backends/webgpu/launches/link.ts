@@ -8,7 +8,7 @@ import {
 } from '../../../primitives/contract/backend.ts';
 import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../../primitives/ir/access-patterns.ts';
 import { type Module, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
-import type { Memory, MemoryPool } from '../memory/memory.ts';
+import type { Memory } from '../memory/memory.ts';
 import { emitModule, type Shader, type WgslEnvironment } from '../wgsl/emit-wgsl.ts';
 import { zeroOf } from '../wgsl/wgsl-operations.ts';
 import type { Bindings } from './bindings.ts';
@@ -64,14 +64,13 @@ export function linkProgram(
   prefix: string,
   { module, arrays, uniforms }: Program,
   parameters: Parameters,
-  pool: MemoryPool,
   extent: Extent,
 ): LinkedProgram {
   const patterns = accessPatterns(module);
   const upToIndex = arraysUpToIndex(module);
   const linked = [...module.arrays].map(([name, type]): LinkedArray => {
     const { buffer, storage, offset, length } = arrays.get(name)!;
-    const memory = pool.resolve(buffer);
+    const memory = parameters.pool.resolve(buffer);
     const pattern = patterns.get(name)!;
     const inParameters = pattern.kind === 'cells' && packing(storage) === 0;
     const cells = inParameters

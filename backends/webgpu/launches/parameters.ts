@@ -37,6 +37,8 @@ export interface Patch {
  * memory, so compiled code does not depend on their values.
  */
 export interface Parameters {
+  /** The memory of the command's buffers. */
+  readonly pool: MemoryPool;
   readonly words: readonly number[];
   readonly deviceWords: readonly DeviceWord[];
   /** Only if the command is traced: the parameters that are values of uniforms. */
@@ -76,6 +78,7 @@ export function createParameters(pool: MemoryPool): Parameters {
     return CELLS + (known < 0 ? deviceWords.push({ memory, word: from, to: offset(memory, 0) }) - 1 : known);
   };
   return {
+    pool,
     words,
     deviceWords,
     uniforms,

@@ -3,7 +3,6 @@ import { entryOf } from '../../../../primitives/ir/ir.ts';
 import type { Bindings } from '../../launches/bindings.ts';
 import type { Engine } from '../../launches/engine.ts';
 import { type BoundProgram, bindArrays, emitProgram, linkProgram, programKey } from '../../launches/link.ts';
-import type { Parameters } from '../../launches/parameters.ts';
 import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { emitMonoid, monoidKey } from '../shared/record.ts';
 
@@ -27,13 +26,11 @@ export interface PairFunctors {
 }
 
 export function linkPairs(
-  { pool }: Engine,
   { extent, step, leftOwn, rightOwn, value, monoid }: CrossReduceCommand,
-  parameters: Parameters,
   bindings: Bindings,
 ): PairFunctors {
   const link = (prefix: string, program: Program): BoundProgram =>
-    bindArrays(linkProgram(prefix, program, parameters, pool, extent), bindings);
+    bindArrays(linkProgram(prefix, program, bindings.parameters, extent), bindings);
   const programs = [link('s_', step), link('l_', leftOwn), link('r_', rightOwn), link('v_', value)];
   return {
     key: `${monoidKey(monoid)} ${programs.map(programKey).join(' ')}`,

@@ -65,8 +65,8 @@ export function crossReduce(engine: Engine, command: CrossReduceCommand, layout:
     ...{ tiles: word(tiles), capacity: word(capacityOf(extent)), runs: word(runs) },
     ...{ run: word(run), dimensions: word(dimensions) },
   };
-  const bindings = createBindings();
-  const functors = linkPairs(engine, command, parameters, bindings);
+  const bindings = createBindings(parameters);
+  const functors = linkPairs(command, bindings);
   const placed = (leaf: VectorLeaf): Placed => ({
     type: leaf.type,
     slot: bindings.bind(pool.resolve(leaf.array.buffer), 'read'),
@@ -107,7 +107,6 @@ ${emitStores(kernel)}`,
   ];
   launch(engine, {
     key: `crossReduce ${functors.key} ${shape.join(' ')}`,
-    parameters,
     bindings,
     code,
     groups: tiles * runs,

@@ -62,8 +62,8 @@ export function crossTiles(engine: Engine, command: CrossReduceCommand): void {
     ...{ tiles: word(tiles), capacity: word(capacityOf(extent)), runs: word(Math.ceil(capacityOf(others) / run)) },
     ...{ span: word(span), dimensions: word(dimensions), chunks: word(Math.min(run, TILE) / ROWS) },
   };
-  const bindings = createBindings();
-  const functors = linkPairs(engine, command, parameters, bindings);
+  const bindings = createBindings(parameters);
+  const functors = linkPairs(command, bindings);
   const placed = ({ type, array }: VectorLeaf): Vectors => {
     const slot = bindings.bind(pool.resolve(array.buffer), 'read');
     const isWhole = dimensions % BROUGHT === 0 && array.offset % BROUGHT === 0;
@@ -102,7 +102,6 @@ ${emitResults(kernel)}`,
   ];
   launch(engine, {
     key: `crossTiles ${functors.key} ${shape.join(' ')}`,
-    parameters,
     bindings,
     code,
     groups: tiles * spans,

@@ -126,8 +126,8 @@ function launchCounting(
 ): void {
   const { spread, source, into, offset, firstWord } = counting;
   const { program, parameters, length } = source;
-  const bindings = createBindings();
-  const counted = bindProgram(program, window, bindings, parameters);
+  const bindings = createBindings(parameters);
+  const counted = bindProgram(program, window, bindings);
   const out = bindings.bind(into, 'atomic', firstPart, parts);
   parameters.set(firstWord, offset - firstPart * 2 ** into.shift);
   const bound = parts < into.parts.length ? parts * 2 ** into.shift : undefined;
@@ -135,7 +135,6 @@ function launchCounting(
   const { own } = spread;
   launch(engine, {
     key: `histogram ${programKey(counted)} ${own} ${out}.${bound} ${firstWord} ${length.raw}`,
-    parameters,
     bindings,
     groups: groupOf(spread, window.to - 1) - first + 1,
     words: [first, window.from, window.to],

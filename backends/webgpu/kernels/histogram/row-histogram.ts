@@ -103,8 +103,8 @@ function linkCounting({ pool, tuning, shared }: Engine, command: HistogramComman
   const span = rows > THREADS ? Math.ceil(rows / THREADS) * THREADS : rows;
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
-  const row = inner && linkProgram('r_', inner.row, parameters, pool, extent);
-  const element = linkProgram('p_', program, parameters, pool, extent);
+  const row = inner && linkProgram('r_', inner.row, parameters, extent);
+  const element = linkProgram('p_', program, parameters, extent);
   const [firstWord] = [into.word, bins, histograms, ranks, span].map((word) => parameters.word(word));
   return {
     parameters,
@@ -149,16 +149,15 @@ function launchCounting(
   parts: number,
 ): void {
   const { parameters, length, row, element, into, offset, firstWord, span, slots, own } = counting;
-  const bindings = createBindings();
-  const rowBound = row && bindProgram(row, window, bindings, parameters);
-  const elementBound = bindProgram(element, window, bindings, parameters);
+  const bindings = createBindings(parameters);
+  const rowBound = row && bindProgram(row, window, bindings);
+  const elementBound = bindProgram(element, window, bindings);
   const out = bindings.bind(into, 'atomic', firstPart, parts);
   parameters.set(firstWord, offset - firstPart * 2 ** into.shift);
   const bound = parts < into.parts.length ? parts * 2 ** into.shift : undefined;
   const rowKey = rowBound === undefined ? '' : programKey(rowBound);
   launch(engine, {
     key: `rows ${rowKey} ${programKey(elementBound)} ${slots}.${own} ${out}.${bound} ${firstWord} ${length.raw}`,
-    parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / span),
     words: [window.from, window.to],

@@ -90,13 +90,12 @@ function ownSums(sums: number, ownBins: number): OwnSums | undefined {
 function addWindow(engine: Engine, adding: Adding, window: IndexRange): void {
   const { source, into, weights, chunk, own, firstWord } = adding;
   const { program, parameters, length } = source;
-  const bindings = createBindings();
-  const rows = bindProgram(program, window, bindings, parameters);
+  const bindings = createBindings(parameters);
+  const rows = bindProgram(program, window, bindings);
   const out = bindings.bind(into, 'atomic');
   const first = Math.floor(window.from / chunk);
   launch(engine, {
     key: `weights ${programKey(rows)} ${own?.words} ${own?.copies} ${out} ${firstWord} ${length.raw}`,
-    parameters,
     bindings,
     groups: Math.floor((window.to - 1) / chunk) - first + 1,
     words: [first, window.from, window.to],

@@ -56,7 +56,7 @@ export function reduceInAnyOrder(
   source: KernelSource,
   into: Cell,
 ): void {
-  const { pool, spine, subgroups, tuning } = engine;
+  const { spine, subgroups, tuning } = engine;
   const { threads, tile, groups: wanted } = tuning.reduce;
   const { types } = monoid;
   const { parameters, program, windows, length } = source;
@@ -64,10 +64,10 @@ export function reduceInAnyOrder(
   const max = Math.min(wanted, MAX_GROUPS);
   const chunk = Math.max(tile, Math.ceil(capacity / max / threads) * threads);
   const groups = Math.ceil(capacity / chunk);
-  const { memory, strideWord, cell } = linkCell(parameters, pool.resolve(into.buffer), into.word, types.length);
+  const { memory, strideWord, cell } = linkCell(parameters, into, types.length);
   const { word, first, count } = cell!;
-  const bindings = createBindings();
-  const elements = bindProgram(program, windows[0]!, bindings, parameters);
+  const bindings = createBindings(parameters);
+  const elements = bindProgram(program, windows[0]!, bindings);
   const out = bindings.bind(memory, 'write', first, count);
   const run = groups === 1 ? undefined : spine.begin(spineWords(groups, types) + 1);
   const slot = run && bindings.bind(run.memory, 'spine');
@@ -96,7 +96,6 @@ ${write}`,
   };
   launch(engine, {
     key: `fold ${monoidKey(monoid)} ${programKey(elements)} ${JSON.stringify(tuning.reduce)} ${[out, slot, word, strideWord, length.raw].join('.')}`,
-    parameters,
     bindings,
     code,
     groups,

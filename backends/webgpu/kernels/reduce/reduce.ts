@@ -52,18 +52,17 @@ export function reduce(engine: Engine, extent: Extent, program: Program, monoid:
 
 /** Folds in the order of the combination tree, level by level. */
 function reduceByTree(engine: Engine, extent: Extent, monoid: MonoidProgram, source: KernelSource, into: Cell): void {
-  const { pool } = engine;
   const { parameters, length } = source;
   const levels = levelsOf(capacityOf(extent));
-  const cell = linkCell(parameters, pool.resolve(into.buffer), into.word, monoid.types.length);
-  const totals = allocateTotals(engine, parameters, levels.slice(1), monoid.types);
+  const cell = linkCell(parameters, into, monoid.types.length);
+  const totals = allocateTotals(parameters, levels.slice(1), monoid.types);
   const destinations: Destination[] = [...totals, cell];
   const tree: Tree = { monoid, parameters, length };
   const slot = reduceProgram(engine, tree, source, destinations[0]!);
   for (const [i, states] of totals.entries()) {
     reduceTotals(engine, tree, slot, i + 1, states, destinations[i + 1]!);
   }
-  for (const { memory } of totals) pool.release(memory);
+  for (const { memory } of totals) engine.pool.release(memory);
 }
 
 /** The data that the launches of all levels share. */
@@ -75,13 +74,12 @@ export interface Tree {
 
 /** Allocates memory for the totals of every level. `counts` lists the number of totals at each level. */
 export function allocateTotals(
-  { pool }: Engine,
   parameters: Parameters,
   counts: readonly number[],
   types: readonly ScalarType[],
 ): States[] {
   return counts.map((count) => ({
-    memory: pool.allocate(count * types.length),
+    memory: parameters.pool.allocate(count * types.length),
     strideWord: parameters.word(count),
   }));
 }
@@ -94,8 +92,8 @@ export function reduceProgram(engine: Engine, tree: Tree, source: KernelSource, 
   const { program, windows, parameters } = source;
   let slot: ParameterSlot | undefined;
   for (const window of windows) {
-    const bindings = createBindings();
-    const elements = bindProgram(program, window, bindings, parameters);
+    const bindings = createBindings(parameters);
+    const elements = bindProgram(program, window, bindings);
     slot = placeParameters(engine, parameters);
     const level: Level = {
       ...lowestLevel(window),
@@ -121,7 +119,7 @@ export function reduceTotals(
   { memory, strideWord }: States,
   into: Destination,
 ): void {
-  const bindings = createBindings();
+  const bindings = createBindings(tree.parameters);
   const from = bindings.bind(memory, 'read');
   const { types } = tree.monoid;
   const totals: Level = {
@@ -187,14 +185,13 @@ export interface BlockKernel {
 /** Launches a kernel for the elements of a level. */
 export function launchLevel(
   engine: Engine,
-  { monoid, parameters, length }: Tree,
+  { monoid, length }: Tree,
   { level, bindings, slot, first, blocks, end, light, key, code }: Level,
   kernel: BlockKernel,
 ): void {
   const form = blockForm(engine, monoid.types.length, light);
   launch(engine, {
     key: `${kernel.key} ${Object.values(form).join()} ${monoidKey(monoid)} ${key} ${level} ${length.raw}`,
-    parameters,
     slot,
     bindings,
     groups: Math.ceil(blocks / blocksPerGroup(form)),

@@ -41,9 +41,8 @@ export function relax(engine: Engine, command: RelaxCommand, layout: RelaxLayout
   const max = parameters.word(maxRounds);
   const offsets = state.map(({ offset }) => parameters.word(offset));
   const [roundsWord, roundsRoom] = [parameters.word(rounds.offset), parameters.word(rounds.capacity)];
-  const link = (prefix: string, program: Program): LinkedProgram =>
-    linkProgram(prefix, program, parameters, pool, extent);
-  const bindings = createBindings();
+  const link = (prefix: string, program: Program): LinkedProgram => linkProgram(prefix, program, parameters, extent);
+  const bindings = createBindings(parameters);
   const programs = [link('g_', grids), link('o_', own), link('s_', step), link('u_', until)].map((program) =>
     bindArrays(program, bindings),
   );
@@ -102,7 +101,6 @@ if (t == 0u && g < min(n, ${parameter(roundsRoom)})) { store_${counts}(g + ${par
   ];
   launch(engine, {
     key: `relax ${monoidKey(change)} ${programs.map(programKey).join(' ')} ${shape.join(' ')}`,
-    parameters,
     bindings,
     code,
     groups: capacityOf(extent),

@@ -48,12 +48,11 @@ export function judgePlaces(
 ): void {
   const source = linkSource(engine, extent, { ...rows, module: projectResults(rows.module, [0]) });
   const { program, parameters, length, windows } = source;
-  const bindings = createBindings();
-  const places = bindProgram(program, windows[0]!, bindings, parameters);
+  const bindings = createBindings(parameters);
+  const places = bindProgram(program, windows[0]!, bindings);
   const out = bindings.bind(choice, 'write');
   launch(engine, {
     key: `judge places ${programKey(places)} ${out} ${length.raw}`,
-    parameters,
     bindings,
     groups: 1,
     words: [shift, mask, capacity],

@@ -105,11 +105,10 @@ export function scanByLookBack(
   window: IndexRange,
   tile: LookBackTile,
 ): void {
-  const { pool, spine, tuning } = engine;
+  const { spine, tuning } = engine;
   const { types } = monoid;
   const { parameters, length } = source;
-  const cell =
-    total === undefined ? undefined : linkCell(parameters, pool.resolve(total.buffer), total.word, types.length);
+  const cell = total === undefined ? undefined : linkCell(parameters, total, types.length);
   const tiles = Math.max(1, Math.ceil(capacityOf(extent) / tile.elements));
   const bound = bindScan(source, sink, window);
   const { bindings } = bound;
@@ -144,7 +143,6 @@ ${emitFold(tile, engine.subgroups!)}`,
   };
   launch(engine, {
     key: `look back ${monoidKey(monoid)} ${bound.key} ${key} ${JSON.stringify(tuning.scan)} ${tile.items} ${tile.run} ${tile.flags} ${tile.light} ${slot} ${out} ${cell?.cell?.word} ${length.raw}`,
-    parameters,
     bindings,
     code: text,
     groups: tiles,

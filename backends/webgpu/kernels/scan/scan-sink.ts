@@ -29,16 +29,10 @@ export interface Sink {
   readonly stores: readonly LinkedStore[];
 }
 
-export function linkSink(
-  { pool }: Engine,
-  { parameters }: KernelSource,
-  extent: Extent,
-  emit: Program,
-  stores: readonly Store[],
-): Sink {
+export function linkSink({ parameters }: KernelSource, extent: Extent, emit: Program, stores: readonly Store[]): Sink {
   return {
-    emit: linkProgram('e_', emit, parameters, pool, extent),
-    stores: linkStores(stores, parameters, pool, extent),
+    emit: linkProgram('e_', emit, parameters, extent),
+    stores: linkStores(stores, parameters, extent),
   };
 }
 
@@ -102,8 +96,7 @@ function placeSink(
   const windows = windowsOf(capacity, [source.program, sink.emit], sink.stores);
   if (windows.some(({ from }) => from % tile !== 0)) return undefined;
   const fits = windows.every((window) => {
-    const bindings = createBindings();
-    bindAll(source, sink, window, bindings);
+    const { bindings } = bindAll(source, sink, window);
     return bindings.size + others <= engine.limits.storageBuffers;
   });
   return fits ? { sink, windows } : undefined;
@@ -113,11 +106,11 @@ function bindAll(
   { program, parameters }: KernelSource,
   { emit, stores }: Sink,
   window: IndexRange,
-  bindings: Bindings,
-): { from: BoundProgram; beside: BoundProgram; bound: BoundStore[] } {
-  const from = bindProgram(program, window, bindings, parameters);
-  const beside = bindProgram(emit, window, bindings, parameters);
-  return { from, beside, bound: bindStoresAt(stores, window, bindings, parameters) };
+): { bindings: Bindings; from: BoundProgram; beside: BoundProgram; bound: BoundStore[] } {
+  const bindings = createBindings(parameters);
+  const from = bindProgram(program, window, bindings);
+  const beside = bindProgram(emit, window, bindings);
+  return { bindings, from, beside, bound: bindStoresAt(stores, window, bindings) };
 }
 
 /**
@@ -125,8 +118,7 @@ function bindAll(
  * and stores to the parameters.
  */
 export function bindScan(source: KernelSource, sink: Sink, window: IndexRange): BoundScan {
-  const bindings = createBindings();
-  const { from, beside, bound } = bindAll(source, sink, window, bindings);
+  const { bindings, from, beside, bound } = bindAll(source, sink, window);
   return {
     bindings,
     programs: [from, beside],

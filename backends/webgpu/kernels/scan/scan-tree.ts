@@ -39,22 +39,20 @@ export interface TreeScan {
 }
 
 export function createTreeScan(
-  engine: Engine,
   extent: Extent,
   monoid: MonoidProgram,
   source: KernelSource,
   total: Cell | undefined,
 ): TreeScan {
-  const { pool } = engine;
   const { parameters, length } = source;
-  const cell = total && linkCell(parameters, pool.resolve(total.buffer), total.word, monoid.types.length);
+  const cell = total && linkCell(parameters, total, monoid.types.length);
   const levels = levelsOf(capacityOf(extent)).slice(1);
-  const totals = allocateTotals(engine, parameters, levels, monoid.types);
-  const prefixes = allocateTotals(engine, parameters, levels, monoid.types);
+  const totals = allocateTotals(parameters, levels, monoid.types);
+  const prefixes = allocateTotals(parameters, levels, monoid.types);
   return {
     ...{ tree: { monoid, parameters, length }, source, totals, prefixes, cell },
     release: () => {
-      for (const { memory } of [...totals, ...prefixes]) pool.release(memory);
+      for (const { memory } of [...totals, ...prefixes]) parameters.pool.release(memory);
     },
   };
 }
@@ -106,7 +104,7 @@ function scanTotals(
   into: States,
   ends: ScanEnds,
 ): void {
-  const bindings = createBindings();
+  const bindings = createBindings(tree.parameters);
   const { types } = tree.monoid;
   const [read, write] = [bindings.bind(from.memory, 'read'), bindings.bind(into.memory, 'write')];
   const totals: Level = {

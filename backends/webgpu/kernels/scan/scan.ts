@@ -49,7 +49,7 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
   if (engine.subgroups === undefined || !engine.tuning.scan.lookBack || !command.monoid.exact || capacity <= BLOCK)
     return false;
   const source = linkSource(engine, extent, program);
-  const sink = linkSink(engine, source, extent, emit, stores);
+  const sink = linkSink(source, extent, emit, stores);
   const tile = lookBackTile(engine, command);
   const [placed, ...more] = placeSinks(engine, capacity, source, sink, tile.elements, LOOK_BACK_BINDINGS) ?? [];
   if (placed === undefined || more.length > 0 || placed.windows.length > 1) return false;
@@ -64,10 +64,10 @@ function scanInOnePass(engine: Engine, command: ScanCommand): boolean {
 function scanByTree(engine: Engine, command: ScanCommand, others: number): boolean {
   const { extent, monoid, program, emit, stores, total } = command;
   const source = prepareSource(engine, extent, program, BLOCK, others);
-  const sink = linkSink(engine, source, extent, emit, stores);
+  const sink = linkSink(source, extent, emit, stores);
   const sinks = placeSinks(engine, capacityOf(extent), source, sink, BLOCK, TREE_BINDINGS);
   if (sinks !== undefined) {
-    const tree = createTreeScan(engine, extent, monoid, source, total);
+    const tree = createTreeScan(extent, monoid, source, total);
     if (tree.totals.length > 0) {
       const slot = upsweep(engine, tree);
       spine(engine, tree, slot);

@@ -1,3 +1,4 @@
+import type { Cell } from '../../../../primitives/contract/backend.ts';
 import type { Bindings } from '../../launches/bindings.ts';
 import type { Parameters } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
@@ -24,8 +25,9 @@ export interface Destination extends States {
   readonly cell?: { readonly word: number; readonly first: number; readonly count: number };
 }
 
-/** Returns a destination for a cell of `words` words. The cell may span several parts (GPU buffers) of `memory`. */
-export function linkCell(parameters: Parameters, memory: Memory, word: number, words: number): Destination {
+/** Returns a destination for a cell of `words` words. The cell may span several parts (GPU buffers) of its buffer. */
+export function linkCell(parameters: Parameters, { buffer, word }: Cell, words: number): Destination {
+  const memory = parameters.pool.resolve(buffer);
   const last = memory.parts.length - 1;
   const first = Math.min(last, Math.floor(word / 2 ** memory.shift));
   const count = Math.min(last, Math.floor((word + words - 1) / 2 ** memory.shift)) - first + 1;

@@ -21,7 +21,7 @@ export interface KernelSource {
 export function linkSource({ pool }: Engine, extent: Extent, program: Program): KernelSource {
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
-  const linked = linkProgram('p_', program, parameters, pool, extent);
+  const linked = linkProgram('p_', program, parameters, extent);
   const windows = windowsOf(capacityOf(extent), [linked], []);
   return { parameters, length, program: linked, windows, release: () => {} };
 }

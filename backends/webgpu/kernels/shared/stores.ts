@@ -3,21 +3,15 @@ import type { ScalarType } from '../../../../primitives/ir/ir.ts';
 import { type Bindings, samePlace } from '../../launches/bindings.ts';
 import { toWord } from '../../launches/link.ts';
 import { type Parameters, parameter } from '../../launches/parameters.ts';
-import type { MemoryPool } from '../../memory/memory.ts';
 import { resultOf } from '../../wgsl/emit-wgsl.ts';
 import { type IndexRange, type LinkedStore, type Placement, placeInPart } from './windows.ts';
 
-export function linkStores(
-  stores: readonly Store[],
-  parameters: Parameters,
-  pool: MemoryPool,
-  extent: Extent,
-): LinkedStore[] {
+export function linkStores(stores: readonly Store[], parameters: Parameters, extent: Extent): LinkedStore[] {
   return stores.map((store) => {
     const holdsExtent = store.capacity >= capacityOf(extent);
     return {
       ...store,
-      memory: pool.resolve(store.buffer),
+      memory: parameters.pool.resolve(store.buffer),
       offsetWord: parameters.word(store.offset),
       capacityWord: parameters.word(store.capacity),
       holdsExtent,
@@ -46,16 +40,11 @@ export interface BoundStore {
  * Binds stores for a window (range of indices). For a store at the launch index, only the part (GPU buffer) that the
  * window writes is bound; for other stores, all parts are bound.
  */
-export function bindStoresAt(
-  stores: readonly LinkedStore[],
-  { from }: IndexRange,
-  bindings: Bindings,
-  parameters: Parameters,
-): BoundStore[] {
+export function bindStoresAt(stores: readonly LinkedStore[], { from }: IndexRange, bindings: Bindings): BoundStore[] {
   return stores.map((store) => {
     if (store.index !== undefined) return { store, slot: bindings.bind(store.memory, accessOf(store)) };
     const { memory, first, count, offset } = placeInPart(store.memory, store.offset, 0, from);
-    parameters.set(store.offsetWord, offset);
+    bindings.parameters.set(store.offsetWord, offset);
     return { store, slot: bindings.bind(memory, accessOf(store), first, count) };
   });
 }
@@ -152,9 +141,9 @@ function placeStore(store: LinkedStore, from: number, room: number): StoreGroup[
 }
 
 /** Binds the stores of one launch and writes their offsets to the parameters. */
-export function bindGroup(group: readonly StoreGroup[], bindings: Bindings, parameters: Parameters): BoundStore[] {
+export function bindGroup(group: readonly StoreGroup[], bindings: Bindings): BoundStore[] {
   return group.map(({ store, placement: { memory, first, count, offset } }) => {
-    parameters.set(store.offsetWord, offset);
+    bindings.parameters.set(store.offsetWord, offset);
     const window = store.index !== undefined && count < memory.parts.length ? count * 2 ** memory.shift : undefined;
     return { store, slot: bindings.bind(memory, accessOf(store), first, count), window };
   });

@@ -64,13 +64,13 @@ export function runStoring(
   const buffers = stores.map(({ buffer }) => buffer);
   const inputs = separate(engine, extent, [...programs.values()], buffers);
   const parameters = createParameters(pool);
-  const written = linkStores(stores, parameters, pool, inputs.extent);
+  const written = linkStores(stores, parameters, inputs.extent);
   const linked: Linked = {
     kernel,
     parameters,
     length: parameters.length(inputs.extent),
     programs: [...programs.keys()].map((prefix, i) =>
-      linkProgram(prefix, inputs.programs[i]!, parameters, pool, inputs.extent),
+      linkProgram(prefix, inputs.programs[i]!, parameters, inputs.extent),
     ),
   };
   for (const window of planWindows(engine, capacity, linked.programs, written)) {
@@ -121,12 +121,11 @@ function launchGroup(
   group: readonly StoreGroup[],
 ): void {
   const { key, threads, items, text, words = [] } = kernel;
-  const bindings = createBindings();
-  const bound = programs.map((program, i) => bindPlacements(program, placements[i]!, bindings, parameters));
-  const stores = bindGroup(group, bindings, parameters);
+  const bindings = createBindings(parameters);
+  const bound = programs.map((program, i) => bindPlacements(program, placements[i]!, bindings));
+  const stores = bindGroup(group, bindings);
   launch(engine, {
     key: `${key} ${threads}.${items} ${bound.map(programKey).join(' ')} ${storesKey(stores)}`,
-    parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / (threads * items)),
     words: [window.from, window.to, ...words],

@@ -1,7 +1,6 @@
 import type { Store } from '../../../../primitives/contract/backend.ts';
 import { type Bindings, samePlace } from '../../launches/bindings.ts';
 import { type BoundProgram, boundArrays, type LinkedArray, type LinkedProgram, packing } from '../../launches/link.ts';
-import type { Parameters } from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 
 /** A store, with the indices of the kernel parameters for its offset and capacity. */
@@ -112,25 +111,15 @@ export function placeArrays(program: LinkedProgram, window: IndexRange): Placeme
 }
 
 /** Binds the arrays of a program for a window (range of indices) and writes their offsets to the parameters. */
-export function bindProgram(
-  program: LinkedProgram,
-  window: IndexRange,
-  bindings: Bindings,
-  parameters: Parameters,
-): BoundProgram {
-  return bindPlacements(program, placeArrays(program, window), bindings, parameters);
+export function bindProgram(program: LinkedProgram, window: IndexRange, bindings: Bindings): BoundProgram {
+  return bindPlacements(program, placeArrays(program, window), bindings);
 }
 
 /** Binds arrays at their placements and writes their offsets to the parameters. */
-export function bindPlacements(
-  program: LinkedProgram,
-  placements: Placements,
-  bindings: Bindings,
-  parameters: Parameters,
-): BoundProgram {
+export function bindPlacements(program: LinkedProgram, placements: Placements, bindings: Bindings): BoundProgram {
   for (const { name, offsetWord } of program.arrays) {
     const placement = placements.get(name);
-    if (placement !== undefined) parameters.set(offsetWord, placement.offset);
+    if (placement !== undefined) bindings.parameters.set(offsetWord, placement.offset);
   }
   const slots = new Map(
     [...placements].map(([name, { memory, first, count }]) => [name, bindings.bind(memory, 'read', first, count)]),

@@ -40,7 +40,7 @@ export function beginSweep(
   if (!eligible(engine, sweep) || tiles < sweep.minTiles || spineBytes > limits.bindingBytes) return undefined;
   const source = linkSource(engine, extent, program);
   const counts = pool.allocate(DIGITS * digits.length);
-  const bindings = createBindings();
+  const bindings = createBindings(source.parameters);
   if (source.windows.length > 1 || !fits(engine, source, bindings, 1)) {
     pool.release(counts);
     return undefined;
@@ -76,13 +76,8 @@ function eligible({ subgroups, shared }: Engine, sweep: SweepTuning): boolean {
   return subgroups !== undefined && sweep.on && sharedWords(sweep, subgroups.min) * 4 <= shared;
 }
 
-function fits(
-  { limits }: Engine,
-  { program, windows, parameters }: KernelSource,
-  bindings: Bindings,
-  others: number,
-): boolean {
-  bindProgram(program, windows[0]!, bindings, parameters);
+function fits({ limits }: Engine, { program, windows }: KernelSource, bindings: Bindings, others: number): boolean {
+  bindProgram(program, windows[0]!, bindings);
   return bindings.size + others <= limits.storageBuffers;
 }
 
@@ -90,21 +85,20 @@ function fits(
 function countAllDigits(
   engine: Engine,
   sweep: SweepTuning,
-  { program, windows, parameters, length }: KernelSource,
+  { program, windows, length }: KernelSource,
   bindings: Bindings,
   digits: readonly Digit[],
   counts: Memory,
 ): void {
   const { threads } = sweep;
   const [window] = windows;
-  const rows = bindProgram(program, window!, bindings, parameters);
+  const rows = bindProgram(program, window!, bindings);
   const out = bindings.bind(counts, 'atomic');
   const chunk = Math.max(tileOf(sweep), Math.ceil(window!.to / sweep.groups / threads) * threads);
   const bins = DIGITS * digits.length;
   const bin = ({ shift, mask }: Digit, pass: number): string => `((key >> ${shift}u) & ${mask}u) + ${DIGITS * pass}u`;
   launch(engine, {
     key: `all digits ${programKey(rows)} ${digits.map(({ shift, mask }) => `${shift}.${mask}`).join()} ${threads} ${out} ${length.raw}`,
-    parameters,
     bindings,
     groups: Math.ceil(window!.to / chunk),
     words: [chunk],
@@ -143,12 +137,12 @@ function runPass(
 ): boolean {
   const { pool, spine } = engine;
   const { program, parameters, length, windows } = source;
-  const bindings = createBindings();
+  const bindings = createBindings(parameters);
   const bind = (cell: Cell | undefined): SweepText['keys'] =>
     cell && { slot: bindings.bind(pool.resolve(cell.buffer), 'write'), offset: parameter(parameters.word(cell.word)) };
   const targets = { keys: bind(keys), payload: bind(payload) };
   if (windows.length > 1 || !fits(engine, source, bindings, 2)) return false;
-  const rows = bindProgram(program, windows[0]!, bindings, parameters);
+  const rows = bindProgram(program, windows[0]!, bindings);
   const countsSlot = bindings.bind(counts, 'read');
   const firstCount = parameter(parameters.word(pass * DIGITS));
   const run = spine.begin(tiles * TILE_WORDS);
@@ -170,7 +164,6 @@ ${parts.declarations}`,
   const places = [targets.keys, targets.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
   launch(engine, {
     key: `sweep ${programKey(rows)} ${JSON.stringify(sweep)} ${places} ${countsSlot} ${firstCount} ${spineSlot} ${length.raw}`,
-    parameters,
     bindings,
     code: text,
     groups: tiles,

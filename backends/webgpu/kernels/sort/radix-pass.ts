@@ -71,7 +71,7 @@ export function radixPass(
   const source = prepareSource(engine, extent, program, tile, counts.parts.length + 1);
   const tilesWord = source.parameters.word(tiles);
   const pass: Pass = { form, source, tile, tiles, tilesWord, shift, mask };
-  const stores = linkStores(storesOf(into, capacityOf(extent)), source.parameters, pool, extent);
+  const stores = linkStores(storesOf(into, capacityOf(extent)), source.parameters, extent);
   for (const window of source.windows) countDigits(engine, pass, window, counts);
   scanCounts(engine, counts, places);
   for (const window of source.windows) {
@@ -97,12 +97,11 @@ function storesOf({ keys, payload }: Columns, capacity: number): Store[] {
 function countDigits(engine: Engine, pass: Pass, window: IndexRange, counts: Memory): void {
   const { form, source, tile, tilesWord } = pass;
   const { program, parameters, length } = source;
-  const bindings = createBindings();
-  const rows = bindProgram(program, window, bindings, parameters);
+  const bindings = createBindings(parameters);
+  const rows = bindProgram(program, window, bindings);
   const out = bindings.bind(counts, 'write');
   launch(engine, {
     key: `digits ${form} ${programKey(rows)} ${tile} ${tilesWord} ${out} ${length.raw}`,
-    parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / tile / tilesPerGroup(pass)),
     words: [window.from / tile, pass.shift, pass.mask, Math.ceil(window.to / tile)],
@@ -195,13 +194,12 @@ function scatter(
 ): void {
   const { form, source, tile, tilesWord } = pass;
   const { program, parameters, length } = source;
-  const bindings = createBindings();
-  const rows = bindProgram(program, window, bindings, parameters);
+  const bindings = createBindings(parameters);
+  const rows = bindProgram(program, window, bindings);
   const first = bindings.bind(places, 'read');
-  const stores = bindGroup(group, bindings, parameters);
+  const stores = bindGroup(group, bindings);
   launch(engine, {
     key: `scatter ${form} ${programKey(rows)} ${storesKey(stores)} ${tile} ${tilesWord} ${first} ${length.raw}`,
-    parameters,
     bindings,
     groups: Math.ceil((window.to - window.from) / tile / tilesPerGroup(pass)),
     words: [window.from / tile, pass.shift, pass.mask, Math.ceil(window.to / tile)],

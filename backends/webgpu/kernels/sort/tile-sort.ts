@@ -53,17 +53,16 @@ export function sortTile(
   if ((exchangeWords(threads, items, min) + threads / min) * 4 > shared) return false;
   const source = linkSource(engine, extent, program);
   const { parameters, windows, length } = source;
-  const bindings = createBindings();
+  const bindings = createBindings(parameters);
   const bind = (cell: Cell | undefined): Target | undefined =>
     cell && { slot: bindings.bind(pool.resolve(cell.buffer), 'write'), offset: parameter(parameters.word(cell.word)) };
   const stored = { keys: bind(targets.keys), payload: bind(targets.payload) };
-  const rows = bindProgram(source.program, windows[0]!, bindings, parameters);
+  const rows = bindProgram(source.program, windows[0]!, bindings);
   if (windows.length > 1 || bindings.size > limits.storageBuffers) return false;
   const tile: TileSort = { threads, items, min, max, ...stored };
   const places = [stored.keys, stored.payload].map((target) => `${target?.slot}.${target?.offset}`).join();
   launch(engine, {
     key: `tile sort ${programKey(rows)} ${threads}.${items} ${places} ${length.raw}`,
-    parameters,
     bindings,
     groups: 1,
     words: [beginBit, endBit],

@@ -30,8 +30,8 @@ export function decodeTiles(engine: Engine, command: DecodeTilesCommand): void {
   const length = parameters.length(extent);
   const word = (value: number): string => parameter(parameters.word(value));
   const [offset, count, to] = [word(words.offset), word(capacityOf(words.length)), word(into.word)];
-  const bindings = createBindings();
-  const places = bindArrays(linkProgram('t_', tile, parameters, pool, extent), bindings);
+  const bindings = createBindings(parameters);
+  const places = bindArrays(linkProgram('t_', tile, parameters, extent), bindings);
   const read = bindings.bind(pool.resolve(words.buffer), 'read');
   const write = bindings.bind(pool.resolve(into.buffer), 'write');
   const encoded = { read, offset: offset!, count: count!, tiles: lengthExpression(length) };
@@ -51,7 +51,6 @@ ${lines(DOWN, (r) => emitZeros(write, bits, to, shape, r))}
   const key = [shape.columns, shape.rows, bits, inLanes, read, write, length.raw];
   launch(engine, {
     key: `decodeTiles ${programKey(places)} ${key.join(' ')}`,
-    parameters,
     bindings,
     code,
     groups: capacityOf(extent),

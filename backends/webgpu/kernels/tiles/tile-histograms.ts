@@ -40,11 +40,11 @@ export function tileHistograms(engine: Engine, command: TileHistogramsCommand): 
   const parameters = createParameters(pool);
   const length = parameters.length(extent);
   const word = (value: number): string => parameter(parameters.word(value));
-  const bindings = createBindings();
+  const bindings = createBindings(parameters);
   const linked = [
-    linkProgram('t_', tile, parameters, pool, extent),
-    linkProgram('p_', part, parameters, pool, command.parts),
-    linkProgram('b_', bin, parameters, pool, 1),
+    linkProgram('t_', tile, parameters, extent),
+    linkProgram('p_', part, parameters, command.parts),
+    linkProgram('b_', bin, parameters, 1),
   ].map((program) => bindArrays(program, bindings));
   const bound = ({ buffer, offset, length }: typeof words): Words => ({
     read: bindings.bind(pool.resolve(buffer), 'read'),
@@ -129,7 +129,6 @@ ${lines(DOWN, (r) =>
   ];
   launch(engine, {
     key: `tileHistograms ${linked.map(programKey).join(' ')} ${key.join(' ')}`,
-    parameters,
     bindings,
     code,
     groups: capacityOf(extent),
