@@ -1,0 +1,104 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { QueueEvents } from 'bullmq';
+import { machine, median } from '../shared/measuring.ts';
+import { programOptions } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
+
+/**
+ * Two GPUs beside one: `quadrille zonal --merge --queue` on packed rasters, with a worker for each GPU, in rounds that take
+ * turns. A run is timed from the first partition that a worker takes to the last result, by the clock of the Redis server.
+ * All runs must write the same bytes.
+ *
+ * node --import tsx bench/queues/cards.ts --files 'FOLDER/*.qbp' [--gpus 0,1] [--lanes 1] [--rounds 5] [--port 6399]
+ */
+const options = programOptions({
+  ...{ files: undefined, gpus: [0, 1], lanes: 1, rounds: 5, port: 6399, backend: 'webgpu', bins: '0:5000:1' },
+});
+if (options.files === undefined) throw new Error('Give --files of packed rasters.');
+
+const project = fileURLToPath(new URL('../..', import.meta.url));
+const program = join(project, 'cli/quadrille.mjs');
+const zones = join(project, 'node_modules/us-atlas/counties-10m.json');
+await using scratch = await temporaryFolder('quadrille-cards-');
+const folder = scratch.path;
+const url = `redis://127.0.0.1:${options.port}`;
+const server = spawn('redis-server', ['--port', String(options.port), '--save', '', '--dir', folder], {
+  stdio: 'ignore',
+});
+const queue = ['--queue', url, '--queue-folder', folder];
+const hashes = new Set<string>();
+const seconds = new Map(options.gpus.map((_, more): [number, number[]] => [more + 1, []]));
+try {
+  const events = new QueueEvents('quadrille', { connection: { host: '127.0.0.1', port: options.port } });
+  await events.waitUntilReady();
+  const times: number[] = [];
+  // The ids of a stream begin with milliseconds.
+  const note = (_: unknown, id: string): unknown => times.push(Number(id.split('-')[0]));
+  events.on('active', note);
+  events.on('completed', note);
+  for (let round = -1; round < options.rounds; round++) {
+    for (const [count, took] of seconds) {
+      const workers = await Promise.all(options.gpus.slice(0, count).map(startWorker));
+      times.length = 0;
+      const from = performance.now();
+      await countFiles();
+      const whole = (performance.now() - from) / 1000;
+      const span = (Math.max(...times) - Math.min(...times)) / 1000;
+      if (round >= 0) took.push(span);
+      console.log(`${count} GPUs: ${span.toFixed(2)} s of ${whole.toFixed(2)} s for the whole command`);
+      for (const worker of workers) worker.kill('SIGTERM');
+      await Promise.all(workers.map((worker) => once(worker, 'exit')));
+    }
+  }
+  await events.close();
+} finally {
+  server.kill();
+}
+if (hashes.size !== 1) throw new Error('The runs wrote different bytes.');
+const one = median(seconds.get(1)!);
+console.log(machine());
+for (const [count, took] of seconds) {
+  const range = `${Math.min(...took).toFixed(2)} … ${Math.max(...took).toFixed(2)}`;
+  console.log(`${count} GPUs: ${median(took).toFixed(2)} s (${range}), ${(one / median(took)).toFixed(2)} times one`);
+}
+
+/** Counts all files, and notes what was written. */
+async function countFiles(): Promise<void> {
+  const out = join(folder, 'out.csv');
+  const args = ['zonal', '--zones', zones, '--layer', 'counties', '--raster', options.files!, '--merge'];
+  const command = spawn(
+    process.execPath,
+    [program, ...args, '--bins', options.bins, '--out', out, '--quiet', ...queue],
+    {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
+  const [code] = await once(command, 'exit');
+  if (code !== 0) throw new Error(`The command ended with ${code}.`);
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(out)) hash.update(chunk);
+  hashes.add(hash.digest('hex'));
+}
+
+/** Starts a worker on a GPU, and waits until it takes jobs. */
+async function startWorker(gpu: number): Promise<ChildProcess> {
+  const own = options.backend === 'webgpu' ? ['--gpu', String(gpu)] : [];
+  const args = ['worker', ...queue, '--backend', options.backend, ...own, '--lanes', String(options.lanes)];
+  const worker = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const lines = createInterface(worker.stderr!);
+  const ready = new Promise<void>((resolve, reject) => {
+    lines.on('line', (line) => {
+      console.log(`GPU ${gpu}: ${line}`);
+      if (line.includes('the queue')) resolve();
+    });
+    worker.once('exit', (code) => reject(new Error(`The worker of GPU ${gpu} ended with ${code}.`)));
+  });
+  await ready;
+  return worker;
+}
