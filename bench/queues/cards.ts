@@ -31,33 +31,35 @@ const url = `redis://127.0.0.1:${options.port}`;
 const server = spawn('redis-server', ['--port', String(options.port), '--save', '', '--dir', folder], {
   stdio: 'ignore',
 });
-const queue = ['--queue', url, '--queue-folder', folder];
+const workers: ChildProcess[] = [];
 const hashes = new Set<string>();
 const seconds = new Map(options.gpus.map((_, more): [number, number[]] => [more + 1, []]));
 try {
-  const events = new QueueEvents('quadrille', { connection: { host: '127.0.0.1', port: options.port } });
-  await events.waitUntilReady();
-  const times: number[] = [];
-  // The ids of a stream begin with milliseconds.
-  const note = (_: unknown, id: string): unknown => times.push(Number(id.split('-')[0]));
-  events.on('active', note);
-  events.on('completed', note);
+  // Each number of GPUs has a queue with workers of its own, which stay: warm, and idle while the others work.
+  for (const count of seconds.keys()) {
+    for (const gpu of options.gpus.slice(0, count)) workers.push(await startWorker(gpu, queueOf(count)));
+  }
   for (let round = -1; round < options.rounds; round++) {
     for (const [count, took] of seconds) {
-      const workers = await Promise.all(options.gpus.slice(0, count).map(startWorker));
-      times.length = 0;
+      const times: number[] = [];
+      // The ids of a stream begin with milliseconds.
+      const note = (_: unknown, id: string): unknown => times.push(Number(id.split('-')[0]));
+      const events = new QueueEvents(queueOf(count), { connection: { host: '127.0.0.1', port: options.port } });
+      await events.waitUntilReady();
+      events.on('active', note).on('completed', note);
       const from = performance.now();
-      await countFiles();
+      await countFiles(queueOf(count));
       const whole = (performance.now() - from) / 1000;
+      await events.close();
       const span = (Math.max(...times) - Math.min(...times)) / 1000;
       if (round >= 0) took.push(span);
       console.log(`${count} GPUs: ${span.toFixed(2)} s of ${whole.toFixed(2)} s for the whole command`);
-      for (const worker of workers) worker.kill('SIGTERM');
-      await Promise.all(workers.map((worker) => once(worker, 'exit')));
     }
   }
-  await events.close();
+  for (const worker of workers) worker.kill('SIGTERM');
+  await Promise.all(workers.map((worker) => once(worker, 'exit')));
 } finally {
+  for (const worker of workers) worker.kill('SIGKILL');
   server.kill();
 }
 if (hashes.size !== 1) throw new Error('The runs wrote different bytes.');
@@ -68,13 +70,22 @@ for (const [count, took] of seconds) {
   console.log(`${count} GPUs: ${median(took).toFixed(2)} s (${range}), ${(one / median(took)).toFixed(2)} times one`);
 }
 
-/** Counts all files, and notes what was written. */
-async function countFiles(): Promise<void> {
+/** The name of the queue that so many GPUs serve. */
+function queueOf(count: number): string {
+  return `cards-${count}`;
+}
+
+function placeOf(queue: string): string[] {
+  return ['--queue', url, '--queue-folder', folder, '--queue-name', queue];
+}
+
+/** Counts all files on a queue, and notes what was written. */
+async function countFiles(queue: string): Promise<void> {
   const out = join(folder, 'out.csv');
   const args = ['zonal', '--zones', zones, '--layer', 'counties', '--raster', options.files!, '--merge'];
   const command = spawn(
     process.execPath,
-    [program, ...args, '--bins', options.bins, '--out', out, '--quiet', ...queue],
+    [program, ...args, '--bins', options.bins, '--out', out, '--quiet', ...placeOf(queue)],
     {
       stdio: ['ignore', 'ignore', 'inherit'],
     },
@@ -87,9 +98,9 @@ async function countFiles(): Promise<void> {
 }
 
 /** Starts a worker on a GPU, and waits until it takes jobs. */
-async function startWorker(gpu: number): Promise<ChildProcess> {
+async function startWorker(gpu: number, queue: string): Promise<ChildProcess> {
   const own = options.backend === 'webgpu' ? ['--gpu', String(gpu)] : [];
-  const args = ['worker', ...queue, '--backend', options.backend, ...own, '--lanes', String(options.lanes)];
+  const args = ['worker', ...placeOf(queue), '--backend', options.backend, ...own, '--lanes', String(options.lanes)];
   const worker = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
   const lines = createInterface(worker.stderr!);
   const ready = new Promise<void>((resolve, reject) => {
