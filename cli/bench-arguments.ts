@@ -31,7 +31,8 @@ export interface BenchOptions extends MemoryOptions, VoiceOptions {
   /** Path of a file with a tuning of the WebGPU kernels. */
   readonly tuning: string | undefined;
   readonly sizes: readonly number[];
-  readonly types: readonly ElementType[];
+  /** Element types. Undefined for u32, or the first type of an experiment without it. */
+  readonly types: readonly ElementType[] | undefined;
   readonly rounds: number;
   readonly checkUpTo: number | undefined;
   readonly peers: readonly string[];
@@ -83,7 +84,7 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
     value: 'N,A..B…',
     help: 'numbers of elements, such as 1000, 2^20, 2^10..2^24 or 2^10..2^24:2 (default 2^10,2^14,2^18,2^21)',
   },
-  { name: 'types', value: 'A,B…', help: 'some of u32, i32 and f32 (default u32)' },
+  { name: 'types', value: 'A,B…', help: 'some of u32, i32 and f32 (default u32, or the first that an experiment has)' },
   { name: 'rounds', value: 'N', help: `rounds of every case (default ${DEFAULT_ROUNDS})` },
   {
     name: 'check-up-to',
@@ -117,6 +118,12 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
  * @throws UsageError if the arguments are invalid.
  */
 export function parseBenchArguments(args: readonly string[]): BenchOptions {
+  const [first] = args;
+  if (first !== undefined && !first.startsWith('-')) {
+    throw new UsageError('usage/stray-word', `The word '${first}' is neither an option nor the value of one.`, {
+      remedy: `Write --only ${first} for one experiment, and --list for their names.`,
+    });
+  }
   const { values, repeated } = readCommand(args, BENCH_SPECS, []);
   const options: BenchOptions = {
     only: text(values, 'only')?.split(',').filter(Boolean),
@@ -126,7 +133,7 @@ export function parseBenchArguments(args: readonly string[]): BenchOptions {
     workers: parsed(values, 'workers', parseCount),
     tuning: text(values, 'tuning'),
     sizes: parsed(values, 'sizes', parseSizes) ?? DEFAULT_SIZES,
-    types: parsed(values, 'types', (list, option) => parseChoices(list, option, TYPES)) ?? ['u32'],
+    types: parsed(values, 'types', (list, option) => parseChoices(list, option, TYPES)),
     rounds: parsed(values, 'rounds', parseCount) ?? DEFAULT_ROUNDS,
     checkUpTo: parsed(values, 'check-up-to', (part, option) => (part === '0' ? 0 : parseSize(part, option))),
     peers: parsed(values, 'peers', parsePeers) ?? PEERS,

@@ -7,7 +7,7 @@ import { type Experiment, typesOf } from '../bench/harness/experiment.ts';
 import { machineFacts } from '../bench/harness/machine.ts';
 import { casesOf, type MeasurementPlan, measure, type Omission } from '../bench/harness/measure.ts';
 import type { Row } from '../bench/harness/row.ts';
-import { type Results, resultsCsv, resultsJson, resultsTable, sizeText } from '../bench/harness/tables.ts';
+import { type Results, resultsCsv, resultsJson, resultsTable, sizeText, timeText } from '../bench/harness/tables.ts';
 import { findPeers } from '../bench/peers/index.ts';
 import type { StagedOutputs } from '../formats/atomic-write.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
@@ -20,6 +20,7 @@ import type { BenchBackend, BenchOptions } from './bench-arguments.ts';
 import { chooseExperiments, loadExperiments } from './bench-experiments.ts';
 import { counted } from './grouped.ts';
 import { Interrupted } from './interrupt.ts';
+import type { News } from './log.ts';
 import { requireRoomForElements } from './memory.ts';
 import { openContext, type Surroundings, stageRun } from './run-support.ts';
 import { showProgress } from './shown-progress.ts';
@@ -62,7 +63,7 @@ function requireCases(plan: MeasurementPlan): void {
   if (casesOf(plan).length > 0) return;
   throw new UsageError('bench/no-case', 'None of the chosen experiments supports these element types.', {
     expected: [...new Set(plan.experiments.flatMap(typesOf))].join(' or '),
-    got: plan.types.join(' and '),
+    got: plan.types?.join(' and '),
   });
 }
 
@@ -109,6 +110,7 @@ async function find(plan: MeasurementPlan, options: BenchOptions, surroundings: 
         advance,
         rows: (found) => {
           for (const row of found) rows.push(row);
+          if (found.length > 0) log.news(measured(found));
         },
         omitted(omission) {
           omissions.push(omission);
@@ -128,6 +130,17 @@ async function find(plan: MeasurementPlan, options: BenchOptions, surroundings: 
   } finally {
     for (const candidate of candidates) await candidate.close();
   }
+}
+
+/** A line for the candidates of a case, as soon as they are measured. */
+function measured(rows: readonly Row[]): News {
+  const { experiment, type, n } = rows[0]!;
+  const times = rows.map(({ candidate, time }) => `${candidate} ${timeText(time.median)}`);
+  const medians = Object.fromEntries(rows.map(({ candidate, time }) => [candidate, time.median]));
+  return {
+    line: `${experiment} ${type} ${sizeText(n)}: ${times.join(', ')}`,
+    fields: { kind: 'measured', experiment, type, n, nanoseconds: medians },
+  };
 }
 
 function sentenceOf({ experiment, type, n, candidate, reason }: Omission): string {

@@ -7,7 +7,8 @@ import { type Row, rowOf } from './row.ts';
 /** What to measure. */
 export interface MeasurementPlan {
   readonly experiments: readonly Experiment[];
-  readonly types: readonly Case['type'][];
+  /** Undefined for u32, or the first type of an experiment without it. */
+  readonly types?: readonly Case['type'][] | undefined;
   readonly sizes: readonly number[];
   readonly rounds: number;
   /** Maximum number of elements for which results are compared with the reference; unlimited by default. */
@@ -40,11 +41,12 @@ export function casesOf({
   types,
   sizes,
 }: MeasurementPlan): (Case & { readonly experiment: Experiment })[] {
-  return experiments.flatMap((experiment) =>
-    types
-      .filter((type) => typesOf(experiment).includes(type))
-      .flatMap((type) => sizes.map((n) => ({ experiment, type, n }))),
-  );
+  return experiments.flatMap((experiment) => {
+    const known = typesOf(experiment);
+    const usual = known.includes('u32') ? 'u32' : known[0]!;
+    const chosen = types === undefined ? [usual] : types.filter((type) => known.includes(type));
+    return chosen.flatMap((type) => sizes.map((n) => ({ experiment, type, n })));
+  });
 }
 
 /**

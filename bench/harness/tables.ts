@@ -78,7 +78,7 @@ export function timesOurs(row: Row, alike: readonly Row[]): number | undefined {
 }
 
 /** A time with its unit and three significant digits, such as `1.25 ms`. */
-function timeText(nanoseconds: number): string {
+export function timeText(nanoseconds: number): string {
   const units = ['ns', 'µs', 'ms', 's'];
   let [value, unit] = [nanoseconds, 0];
   for (; value >= 999.5 && unit < units.length - 1; unit++) value /= 1000;

@@ -81,7 +81,17 @@ describe('quadrille bench', () => {
       '@deep/out',
     );
     expect([exitCode, stdout]).toEqual([0, '']);
-    expect(stderr).toMatch(/^12 rows, [\d.]+ s on reference, javascript\.\nWrote deep\/out\/bench\.csv, .*\n$/);
+    const lines = stderr.trimEnd().split('\n');
+    // A line for each case as soon as it is measured.
+    for (const name of ['copy', 'map', 'chain']) {
+      for (const n of ['10', '2\\^8'])
+        expect(stderr).toMatch(
+          new RegExp(`^${name} u32 ${n}: reference [\\d.]+ [nµm]?s, javascript [\\d.]+ [nµm]?s$`, 'm'),
+        );
+    }
+    expect(lines).toHaveLength(8);
+    expect(lines[6]).toMatch(/^12 rows, [\d.]+ s on reference, javascript\.$/);
+    expect(lines[7]).toMatch(/^Wrote deep\/out\/bench\.csv, /);
     const files = ['bench-rate.svg', 'bench-ratios.svg', 'bench-time.svg', 'bench.csv', 'bench.html', 'bench.json'];
     expect((await readdir(shop.path('deep/out'))).sort()).toEqual(files);
 
@@ -342,6 +352,40 @@ describe('experiments of users', () => {
       1,
       expect.stringMatching(/quadrille: reference skips none .*[^.]\.\n/),
     ]);
+  });
+});
+
+describe('without --types', () => {
+  test('an experiment that has no u32 runs with its first type', async () => {
+    await shop.write(
+      'floats.mjs',
+      `export default ({ fn, f32, map }) => ({
+        name: 'halves',
+        types: ['f32'],
+        inputs: ({ n }) => ({ x: new Float32Array(n).fill(3) }),
+        run: ({ x }, { context }) => context.materialize(map(fn({ x: f32 }, f32, ({ x }) => x.div(2)), { x })),
+      });`,
+    );
+    const words = [
+      '--experiment',
+      '@floats.mjs',
+      '--only',
+      'halves',
+      '--sizes',
+      '9',
+      '--rounds',
+      '1',
+      '--peers',
+      'none',
+    ];
+    const { exitCode, stdout, stderr } = await bench(...words, '--backends', 'reference', '--csv');
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('halves f32 9: reference ')]);
+    expect(rowsOf(stdout)).toMatchObject([{ experiment: 'halves', type: 'f32' }]);
+  });
+
+  test('a word that is no option is taken for an experiment', async () => {
+    const { exitCode, stderr } = await bench('sort');
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('--only sort')]);
   });
 });
 
