@@ -1,5 +1,6 @@
 import { requireFunctor, requireRecord, requireValue, wrongArgument } from './checks/arguments.ts';
 import { ArgumentError } from './checks/errors.ts';
+import { describeGiven } from './checks/given.ts';
 import {
   Column,
   type ColumnOwner,
@@ -66,10 +67,18 @@ export type ColumnArguments<P extends Parameters> = { readonly [K in keyof P]: C
 export function map<P extends Parameters, R extends Shape>(
   functor: Functor<P, R>,
   args: ColumnArguments<P>,
-): ColumnsOf<R> {
+): ColumnsOf<R>;
+export function map(functor: FunctorDescription, args: object, ...more: unknown[]): ColumnsOf<Shape> {
   requireFunctor('map', 'functor', functor);
   requireRecord('map', 'args', args, 'a record of columns and numbers, by parameter name');
-  return mapOf(functor, args as { readonly [name: string]: unknown }) as ColumnsOf<R>;
+  if (more.length > 0) {
+    throw new ArgumentError('map/extra-argument', 'map was given more than a functor and its arguments.', {
+      expected: 'map(functor, { name: column, … })',
+      got: `${more.length + 2} arguments, the third of them ${describeGiven(more[0])}`,
+      remedy: 'Pass all columns in one record, by the names of the parameters.',
+    });
+  }
+  return mapOf(functor, args as { readonly [name: string]: unknown });
 }
 
 function mapOf(functor: FunctorDescription, given: { readonly [name: string]: unknown }): ColumnsOf<Shape> {

@@ -252,6 +252,17 @@ export class Column<T extends ScalarType = ScalarType> {
   }
 }
 
+// What consoles print. By a symbol that needs no Node, and not in the published types.
+Object.defineProperty(Column.prototype, Symbol.for('nodejs.util.inspect.custom'), {
+  value(this: Column): string {
+    const { context, source, type, length } = this;
+    const rows = typeof length === 'number' ? length : `at most ${length.limit}`;
+    const isFreed = source.kind === 'stored' && source.memory.released;
+    const state = isFreed ? 'freed' : source.kind === 'stored' ? 'stored' : `view of ${source.view.kind}`;
+    return `Column { ${type}, length ${rows}, ${state}${context === undefined ? '' : ` on ${context.backend.name}`} }`;
+  },
+});
+
 /** A column, or a record of tables of equal length. Each column of a table is stored separately. */
 export type Table = Column | { readonly [name: string]: Table };
 

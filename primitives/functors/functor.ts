@@ -29,6 +29,8 @@ import {
   requireShapeOf,
   type Scalar,
   type Shape,
+  shapeText,
+  strangerIn,
   type ValuesOf,
 } from './shapes.ts';
 import { ArrayValue, type Input, operandOf, Value } from './value.ts';
@@ -316,7 +318,10 @@ function recordFunctor(
   options: FunctorOptions,
   written: Error,
 ): Module {
-  const toOperands = (values: unknown): Operand[] => operandsOf(name, result, values);
+  const toOperands = (values: unknown): Operand[] => {
+    requireNoExtra(name, result, values);
+    return operandsOf(name, result, values);
+  };
   const kinds = splitParameters(parameters);
   const signature = {
     name,
@@ -394,6 +399,14 @@ function operandsOf(name: string, shape: Shape, inputs: unknown): Operand[] {
     );
   });
   return leafTypes(shape).map((type, leaf) => operandOf(type, leaves[leaf]!));
+}
+
+/** Requires that a functor returned nothing that its result does not have: it would be lost. */
+function requireNoExtra(name: string, result: Shape, returned: unknown): void {
+  const stranger = strangerIn(result, returned);
+  if (stranger === undefined) return;
+  const sentence = `Functor ${name} returned ${stranger}, which its result ${shapeText(result)} does not have.`;
+  throw functorError('extra-field', sentence, 'Leave it out, or add it to the result.');
 }
 
 function callFunctor<R extends Shape>(

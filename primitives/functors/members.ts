@@ -1,5 +1,6 @@
 import { FunctorError } from '../checks/errors.ts';
 import { shortenedWords } from '../checks/given.ts';
+import { OPERATIONS } from '../ir/operations.ts';
 import { placeIn } from './place.ts';
 import { ArrayValue, Value, Variable } from './value.ts';
 
@@ -16,10 +17,27 @@ export function withMembers<R>(functor: string, body: () => R): R {
     const sentence = `Functor ${functor} uses something that does not exist: ${cause.message}.`;
     throw new FunctorError('functor/member', shortenedWords(sentence), {
       place: placeIn(cause.stack),
-      remedy: `Values have ${methodsOf(Value)}; variables also have ${methodsOf(Variable)}; arrays have ${methodsOf(ArrayValue)}.`,
+      remedy: remedyFor(cause.message) ?? listed(),
       cause,
     });
   }
+}
+
+/** What to write for a call of a method that there is not, such as `x.sqrt()`. */
+function remedyFor(message: string): string | undefined {
+  const [, of, name] = /(\w+)\.(\w+) is not a function/.exec(message) ?? [];
+  if (of === undefined || name === undefined) return undefined;
+  if (name === 'at')
+    return `A functor reads a column by a parameter: declare ${of}: array(f32), and pass the column under this name.`;
+  if (Object.hasOwn(Value.prototype, name))
+    return `Only values have ${name}. Of the cells around write ${of}.at(0, 0).${name}(…), of an array ${of}.at(i).${name}(…), of a record name a field.`;
+  return Object.hasOwn(OPERATIONS, name) || name === 'clamp'
+    ? `Write ${name}(${of}), a function of quadrille.`
+    : undefined;
+}
+
+function listed(): string {
+  return `Values have ${methodsOf(Value)}; variables also have ${methodsOf(Variable)}; arrays have ${methodsOf(ArrayValue)}.`;
 }
 
 function methodsOf({ prototype }: { readonly prototype: object }): string {

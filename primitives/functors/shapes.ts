@@ -114,6 +114,18 @@ export function flatten<L>(shape: Shape, tree: Tree<L>, missing: (path: string) 
   );
 }
 
+/** The path of the first field of a tree that a shape does not have. Undefined if there is none. */
+export function strangerIn(shape: Shape, tree: unknown, path = ''): string | undefined {
+  if (isScalar(shape) || !isRecord(tree)) return undefined;
+  for (const [name, field] of Object.entries(tree)) {
+    const own = path === '' ? name : `${path}.${name}`;
+    if (!Object.hasOwn(shape, name)) return own;
+    const stranger = strangerIn((shape as { readonly [name: string]: Shape })[name]!, field, own);
+    if (stranger !== undefined) return stranger;
+  }
+  return undefined;
+}
+
 /**
  * Returns the field of a record, or undefined if the record has no such field. Reads only own properties, because every
  * object inherits properties such as `constructor`.

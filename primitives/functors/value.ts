@@ -23,11 +23,15 @@ export class Value<T extends ScalarType> {
     this.operand = operand as Operand & { readonly type: T };
   }
 
-  [Symbol.toPrimitive](): never {
+  [Symbol.toPrimitive](hint: string): never {
+    if (hint === 'string') {
+      const sentence = 'A device value must not be used as text or as an index.';
+      throw functorError('javascript-operator', sentence, 'Write t.at(i) for t[i]. There is no text in functors.');
+    }
     throw functorError(
       'javascript-operator',
-      'A device value must not be used with a JavaScript operator.',
-      'Use its methods: .add(…), .lt(…), .and(…) and so on.',
+      'A device value must not be used with a JavaScript operator or function.',
+      'Use its methods: .add(…), .lt(…), .and(…) and so on; x.max(0) for Math.max(x, 0).',
     );
   }
 

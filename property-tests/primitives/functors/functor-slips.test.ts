@@ -1,8 +1,12 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import * as q from '../../../primitives/index.ts';
 import { openReference } from '../../support/reference-context.ts';
 
 const { array, fn, input, u32 } = q;
+
+type Loose = { readonly [name: string]: (...args: unknown[]) => unknown };
+const hostColumn = openReference().column(Uint32Array.of(1)) as unknown;
 
 /** Slips of a functor's body that JavaScript allows. Each is refused with a remedy. */
 const slips: {
@@ -16,6 +20,12 @@ const slips: {
   'If of two bodies': ['functor/argument', '.Else(', (x) => q.If(x.eq(1), () => {}, (() => {}) as never)],
   'Var of a number': ['functor/argument', 'u32(0)', () => q.Var(0 as never)],
   'an index from the end': ['functor/index', 'length().sub(1)', (_, t: q.ArrayValue<'u32'>) => t.at(-1)],
+  'an index in brackets': ['functor/javascript-operator', 't.at(i)', (x, t) => t[x as never]],
+  'a template': ['functor/javascript-operator', 'no text', (x) => `${x}`],
+  'a function of Math': ['functor/javascript-operator', 'x.max(0)', (x) => Math.max(x as never, 0)],
+  'a method that is a function': ['functor/member', 'popcount(x)', (x) => (x as never as q.F32 & Loose).popcount!()],
+  'a method of values on an array': ['functor/member', 't.at(i).sub(', (_, t) => (t as Loose).sub!(1)],
+  'a column of the host': ['functor/member', 'array(f32)', () => (hostColumn as Loose).at!(0)],
   'an operator of JavaScript': ['functor/javascript-operator', '.lt(', (x) => ((x as never) < 2 ? x : u32(1))],
   '=== as a condition': ['functor/argument', '.eq(2)', (x) => q.select(u32(1), u32(2), ((x as never) === 2) as never)],
   '! as a condition': ['functor/argument', '.not()', (x) => q.select(u32(1), u32(2), !x.eq(2) as never)],
@@ -26,6 +36,41 @@ const slips: {
 test.each(Object.entries(slips))('%s is refused with a remedy', (_, [code, remedy, body]) => {
   const make = (): unknown => fn({ x: u32, t: array(u32) }, u32, ({ x, t }) => body(x, t as never) as q.U32).module;
   expect(make).toThrow(expect.objectContaining({ code, remedy: expect.stringContaining(remedy) }));
+});
+
+test('a third argument of map is refused, and a field that a result does not have', async () => {
+  const context = openReference();
+  const x = context.column(Uint32Array.of(1, 2));
+  const same = fn({ x: u32 }, u32, (given) => given.x);
+  const loose = q.map as unknown as Loose['map'];
+  expect(() => loose!(same, { x }, 3)).toThrow(expect.objectContaining({ code: 'map/extra-argument' }));
+  const wide = fn({ x: u32 }, { p: { x: u32 } }, (given) => ({ p: { x: given.x, y: 2 } }));
+  const refusal = { code: 'functor/extra-field', message: expect.stringContaining('p.y') };
+  expect(() => wide.module).toThrow(expect.objectContaining(refusal));
+  // A wider table may be passed: nothing is lost.
+  expect(await context.read(q.map(same, { x, y: x } as { x: q.Column<'u32'> }))).toEqual(Uint32Array.of(1, 2));
+});
+
+test('a console shows the type, the length and the place of a column', () => {
+  const context = openReference();
+  const x = context.column(Uint32Array.of(1, 2));
+  const doubled = q.map(
+    fn({ x: u32 }, u32, (given) => given.x.mul(2)),
+    { x },
+  );
+  expect(inspect({ x, doubled }, { breakLength: Infinity })).toBe(
+    '{ x: Column { u32, length 2, stored on reference }, doubled: Column { u32, length 2, view of map on reference } }',
+  );
+  const few = q.copyIf(
+    x,
+    q.map(
+      fn({ x: u32 }, q.bool, (given) => given.x.gt(1)),
+      { x },
+    ),
+  );
+  expect(inspect(few)).toBe('Column { u32, length at most 2, stored on reference }');
+  context.dispose(x);
+  expect(inspect(x)).toBe('Column { u32, length 2, freed on reference }');
 });
 
 test('a step that swaps its tables is refused, and the remedy swaps them', async () => {
