@@ -5,7 +5,7 @@ import { createWebGpuBackend } from '../backends/webgpu/backend.ts';
 import { testAdapter } from '../backends/webgpu-node/node-gpu.ts';
 import { createWorkersBackend } from '../backends/workers/index.ts';
 import { Context } from '../primitives/context/context.ts';
-import type { Backend, Limits } from '../primitives/contract/backend.ts';
+import type { Backend, KernelKind, Limits } from '../primitives/contract/backend.ts';
 import { caseCount, costlyCaseCount, dealLaws, someOf, THOROUGH } from './cases.ts';
 import { createRun, type Law, type LawRun } from './laws/law.ts';
 import { LOSSES, openMortalBackend, REPEATS_LOSSES, repeatLosses } from './support/mortal-backend.ts';
@@ -150,11 +150,14 @@ export function dealToBackends<T>(
 }
 
 /** The backends with an optional kernel removed. The library then derives the kernel's results from other kernels. */
-export function backendsWithout(kernel: 'weightedHistogram' | 'decodeTiles'): TestBackend[] {
+export function backendsWithout(kernel: KernelKind): TestBackend[] {
   return plainBackends.map(({ name, runs, open }) => ({
     name: `${name} without ${kernel}`,
     runs,
-    open: async (limits) => ({ ...(await open(limits)), [kernel]: () => false }),
+    open: async (limits) => {
+      const backend = await open(limits);
+      return { ...backend, run: (command) => command.kind !== kernel && backend.run(command) };
+    },
   }));
 }
 

@@ -49,8 +49,8 @@ export interface TreeSearchOptions extends NearestOptions {
  * Source: Samet, Depth-First k-Nearest Neighbor Finding Using the MaxNearestDist Estimator, 2003. Purcell's grid, 2005,
  * also searches outwards, but may return more than k points.
  *
- * @throws `ArgumentError` `neighbours/k`, `neighbours/metric` for cosine and inner, `neighbours/dimensions`,
- * `neighbours/points`, `neighbours/length`.
+ * @throws `ArgumentError` `neighbours/k`, `neighbours/metric` for metrics without bounds (cosine, inner),
+ * `neighbours/dimensions`, `neighbours/points`, `neighbours/length`.
  * @example
  * const points = { elements: ctx.column(Float32Array.of(0, 0, 3, 4, 1, 1, 5, 5)), dimensions: 2 };
  * const tree = buildPointTree(ctx, points);

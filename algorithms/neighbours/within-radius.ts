@@ -42,7 +42,7 @@ export interface RadiusOptions {
    * and rounded to 24 bits as the distances are. An infinite radius finds all points.
    */
   readonly radius: number;
-  /** How distances are measured. Default `l2`. `cosine` and `inner` are not allowed. */
+  /** How distances are measured. Default `l2`. Metrics without bounds (`cosine`, `inner`) are refused. */
   readonly metric?: Metric | undefined;
   /** Whether a point is its own neighbour, if the queries are the points of the tree. Default false. */
   readonly itself?: boolean | undefined;

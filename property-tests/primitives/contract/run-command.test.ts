@@ -7,6 +7,7 @@ import type { Backend, DeviceBuffer, KernelCommand, Program } from '../../../pri
 import { buffersOf, mapPrograms } from '../../../primitives/contract/visit-command.ts';
 import * as q from '../../../primitives/index.ts';
 import { Context, fn, u32 } from '../../../primitives/index.ts';
+import { backendsWithout } from '../../backends.ts';
 import { checkBackend, law } from '../../index.ts';
 
 /** A reference backend with another `run`. */
@@ -46,6 +47,11 @@ function allBuffers(part: unknown): DeviceBuffer[] {
 function isProgram(part: unknown): boolean {
   return typeof part === 'object' && part !== null && 'module' in part && 'arrays' in part;
 }
+
+test('a backend without a kernel refuses its commands', async () => {
+  const backend = await backendsWithout('weightedHistogram')[0]!.open();
+  expect(backend.run({ kind: 'weightedHistogram' } as KernelCommand)).toBe(false);
+});
 
 test('the parts of a command are all its buffers and programs', () => {
   const commands: KernelCommand[] = [];
