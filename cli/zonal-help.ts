@@ -43,7 +43,8 @@ On a queue:
   paths. They have options --backend and --memory of their own. The outputs are those of one process. The id of the run is
   printed first. If this process is killed, --resume RUN with the same options goes on; if it ends in any other way, nothing
   is left on the queue or in the folder. A partition that fails is tried twice more, and then ends the run, or is left out
-  with a note (--on-error skip, exit code 0). ${PASSWORD_HELP}
+  with a note (--on-error skip, exit code 0).
+  ${PASSWORD_HELP}
 
 Example:
   quadrille zonal --zones counties.json --layer counties --raster ndvi.tif --bins 0:1:0.05 \\

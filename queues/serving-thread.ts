@@ -141,17 +141,17 @@ async function answerTo(job: Job, { signal, membership }: Surroundings): Promise
     const remote: RemoteJob = { id, function: { module, name }, payload };
     const isFirst = !pending.has(key);
     // It waited in a worker that died.
-    if (job.progress === WAITING) await job.updateProgress(0);
+    if (job.progress === WAITING && !(await isTold(job, 0))) return undefined;
     if (alone) lonely++;
     try {
       while (isFirst && mustWait(alone)) {
         // Until it begins, the death of this process is not blamed on it.
-        await job.updateProgress(WAITING);
+        await isTold(job, WAITING);
         while (mustWait(alone)) {
           await Promise.race([...[...pending.values()].map((other) => other.answer), delay(LONELY_PAUSE)]);
           signal.throwIfAborted();
         }
-        await job.updateProgress(0);
+        if (!(await isTold(job, 0))) return undefined;
       }
     } finally {
       if (alone) lonely--;
@@ -165,6 +165,14 @@ async function answerTo(job: Job, { signal, membership }: Surroundings): Promise
   } catch (error) {
     return signal.aborted ? undefined : { worker, error: base64(await writeThrown(error)) };
   }
+}
+
+/** Stores the progress of a job. A server that is full refuses, and one may have removed the job. */
+function isTold(job: Job, progress: string | number): Promise<boolean> {
+  return job.updateProgress(progress).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Whether a job must wait for others: one that is to be alone for all, and all for it. */
