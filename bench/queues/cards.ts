@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { QueueEvents } from 'bullmq';
+import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { temporaryFolder } from '../shared/temporary-folder.ts';
@@ -51,7 +52,7 @@ try {
       await countFiles(queueOf(count));
       const whole = (performance.now() - from) / 1000;
       await events.close();
-      const span = (Math.max(...times) - Math.min(...times)) / 1000;
+      const span = (largestOf(times) - smallestOf(times)) / 1000;
       if (round >= 0) took.push(span);
       console.log(`${count} GPUs: ${span.toFixed(2)} s of ${whole.toFixed(2)} s for the whole command`);
     }
@@ -66,7 +67,7 @@ if (hashes.size !== 1) throw new Error('The runs wrote different bytes.');
 const one = median(seconds.get(1)!);
 console.log(machine());
 for (const [count, took] of seconds) {
-  const range = `${Math.min(...took).toFixed(2)} … ${Math.max(...took).toFixed(2)}`;
+  const range = `${smallestOf(took).toFixed(2)} … ${largestOf(took).toFixed(2)}`;
   console.log(`${count} GPUs: ${median(took).toFixed(2)} s (${range}), ${(one / median(took)).toFixed(2)} times one`);
 }
 

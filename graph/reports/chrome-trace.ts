@@ -54,17 +54,14 @@ export function chromeTrace(trace: Trace): string {
     .join(',\n')}\n]}\n`;
 }
 
-function spanEvent(
-  { node, lane, item, record, start, end, runsOn, worker, outcome }: WorkSpan,
-  trace: Trace,
-  threads: Threads,
-): TraceEvent {
+function spanEvent(span: WorkSpan, trace: Trace, threads: Threads): TraceEvent {
+  const { node, item, record, start, end, outcome } = span;
   const ts = microseconds(start, trace);
   return {
     ph: 'X',
     name: node,
     cat: outcome,
-    ...threads.of(worker === undefined ? runsOn : { worker }, `${node} / lane ${lane}`),
+    ...threads.ofSpan(span),
     ts,
     dur: Math.max(0.001, round(microseconds(end, trace) - ts)),
     ...(outcome === 'failed' ? { cname: 'terrible' } : {}),
@@ -137,7 +134,7 @@ function arrow(
 ): TraceEvent[] {
   const ts = Math.floor(microseconds(mark.time, trace));
   const flow = { name: 'migrate', cat: 'migrate', id };
-  const to = threads.of(target.runsOn, `${target.node} / lane ${target.lane}`);
+  const to = threads.ofSpan(target);
   return [
     { ph: 'X', name: mark.name, cat: 'migrate', ...thread, ts, dur: 1, args: { ...mark.detail } },
     { ph: 's', ...flow, ...thread, ts },
@@ -167,8 +164,11 @@ class Threads {
     const place = new Map(shape.nodes.map(({ name }, i) => [name, i]));
     const rank = ({ node }: WorkSpan): number => place.get(node) ?? place.size;
     const lanes = spans.toSorted((a, b) => rank(a) - rank(b) || byCodeUnits(a.node, b.node) || a.lane - b.lane);
-    for (const { runsOn, worker, node, lane } of lanes)
-      this.of(worker === undefined ? runsOn : { worker }, `${node} / lane ${lane}`);
+    for (const span of lanes) this.ofSpan(span);
+  }
+
+  ofSpan({ runsOn, worker, node, lane }: WorkSpan): Thread {
+    return this.of(worker === undefined ? runsOn : { worker }, `${node} / lane ${lane}`);
   }
 
   of(home: keyof typeof PROCESSES | { readonly worker: string }, name: string): Thread {

@@ -85,6 +85,25 @@ describe('the recorder', () => {
 });
 
 describe('the Chrome trace', () => {
+  test('draws arrows to the lanes of workers', () => {
+    const node = {
+      name: 'n',
+      kind: 'stage',
+      lanes: 1,
+      capacity: { items: 1, bytes: 1 },
+      runsOn: 'cpu',
+      remote: undefined,
+    };
+    const span = { node: 'n', lane: 0, item: 0, start: 100, end: 101, runsOn: 'cpu', worker: 'w', outcome: 'done' };
+    const events = eventsOf({
+      shape: { name: 'g', nodes: [node], edges: [] },
+      ...{ started: 100, ended: 200, spans: [span], occupancy: [], counters: [] },
+      marks: [{ node: 'n', time: 100, name: 'migrate/gpu-to-cpu', detail: { item: 0 } }],
+    } as never);
+    const slice = of(events, 'X').find(({ args }) => 'outcome' in args);
+    expect(of(events, 'f').map(threadOf)).toEqual([threadOf(slice!)]);
+  });
+
   test.prop({ trace: anyTrace })('is JSON with everything that was recorded, timed from the start', ({ trace }) => {
     const events = eventsOf(trace);
     const work = of(events, 'X').filter(({ args }) => 'outcome' in args);
