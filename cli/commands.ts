@@ -122,7 +122,7 @@ export const COMMANDS: Commands = {
     help: async () => (await import('./zonal-help.ts')).ZONAL_HELP,
     parse: async () => (await import('./zonal-arguments.ts')).parseZonalArguments,
     run: async () => (await import('./zonal.ts')).runZonal,
-    parts: async () => (await import('./parts.ts')).zonalParts,
+    parts: async () => (await import('./zonal-parts.ts')).zonalParts,
   }),
   raster: { help: async () => (await import('./raster-help.ts')).RASTER_HELP, of: RASTER_COMMANDS },
   compare: command({

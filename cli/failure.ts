@@ -6,7 +6,6 @@ import {
   PackageError,
   QuadrilleError,
 } from '../primitives/checks/errors.ts';
-import { messageOf } from '../primitives/checks/message-of.ts';
 import { Interrupted } from './interrupt.ts';
 
 /**
@@ -28,7 +27,7 @@ export function exitCodeOf(error: unknown): number {
  */
 export function describeFailure(error: unknown): string {
   if (debugging() && error instanceof Error) return error.stack ?? error.message;
-  const message = messageOf(error);
+  const message = wordsOf(error);
   const line = POINTS.test(message) ? message.replaceAll(/\n (?=\S)/g, '\n').trim() : oneLine(message);
   if (error instanceof QuadrilleError) return line;
   return `${line} (This is a bug in quadrille: QUADRILLE_DEBUG=1 prints where.)`;
@@ -36,7 +35,7 @@ export function describeFailure(error: unknown): string {
 
 /** Converts an error to the fields of a JSON log line. */
 export function failureFields(error: unknown): Record<string, unknown> {
-  const message = messageOf(error);
+  const message = wordsOf(error);
   const stack = debugging() && error instanceof Error ? { stack: error.stack } : {};
   if (!(error instanceof QuadrilleError)) return { code: 'internal/unexpected', message, ...stack };
   const { code, remedy, place } = error;
@@ -52,4 +51,9 @@ const POINTS = /\n *\^(\n|$)/;
 
 function oneLine(text: string): string {
   return text.replaceAll(/\s*[\r\n]+\s*/g, ' ').trim();
+}
+
+/** As `messageOf`, which would be one file more to load for a page of help. */
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -13,32 +13,13 @@ import type { EncodeParts } from './raster-encode.ts';
 import type { RasterInfoParts } from './raster-info.ts';
 import type { TableParts } from './table.ts';
 import type { TrackParts } from './track-video.ts';
-import type { ZonalParts } from './zonal.ts';
+import { imported, openContext } from './zonal-parts.ts';
 
 // The functions of other layers that commands use, by command. Their code is imported when first needed, so that invalid
 // input is reported before a backend is loaded.
 
-/** A function whose code is imported when it is called. */
-export function imported<A extends readonly unknown[], R>(
-  load: () => Promise<(...args: A) => R | Promise<R>>,
-): (...args: A) => Promise<R> {
-  return async (...args) => (await load())(...args);
-}
-
-const openContext: ZonalParts<Context>['openContext'] = imported(async () => (await import('../on-node.ts')).open);
-
 const openTable: TableParts<Context>['openTable'] = async (path, signal, csv) =>
   (await import('../formats/tables/open-table.ts')).openTable(path, { ...csv, signal });
-
-export const zonalParts: ZonalParts<Context> = {
-  readZones: imported(async () => (await import('../formats/read-zones.ts')).readZones),
-  openRaster: imported(async () => (await import('../formats/open-raster.ts')).openRaster),
-  openContext,
-  openQueue: async ({ url, folder, queue }) =>
-    (await import('../queues/redis-queue.ts')).redisQueue({ url, folder, queue }),
-  zonalHistogram: imported(async () => (await import('../algorithms/zonal/index.ts')).zonalHistogram),
-  surfaceHistogram: imported(async () => (await import('../algorithms/zonal/index.ts')).surfaceHistogram),
-};
 
 export const rasterParts: EncodeParts & RasterInfoParts & DecodeParts = {
   openContext,

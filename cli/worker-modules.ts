@@ -1,9 +1,9 @@
 import { UsageError } from '../formats/usage-error.ts';
 import type { RemoteModules } from '../graph/index.ts';
 import { importFile } from './import-file.ts';
-import { zonalParts } from './parts.ts';
 import type { WorkerOptions } from './worker-arguments.ts';
 import { ZONAL_MODULE, zonalModule } from './zonal-partition.ts';
+import { zonalParts } from './zonal-parts.ts';
 
 /** The modules that a worker runs. */
 export interface WorkerModules {

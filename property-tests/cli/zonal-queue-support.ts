@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream';
 import { exitCodeOf } from '../../cli/failure.ts';
 import { jsonLog } from '../../cli/json-log.ts';
-import { zonalParts } from '../../cli/parts.ts';
 import { runZonal } from '../../cli/zonal.ts';
 import { parseZonalArguments } from '../../cli/zonal-arguments.ts';
 import { type PartitionParts, zonalModule } from '../../cli/zonal-partition.ts';
+import { zonalParts } from '../../cli/zonal-parts.ts';
 import type { Checkpoints } from '../../cli/zonal-sums.ts';
 import { inProcessQueue, type RemoteModules, type WorkQueue } from '../../graph/index.ts';
 import { QuadrilleError } from '../../primitives/checks/errors.ts';

@@ -1,8 +1,8 @@
 import { cp, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { zonalParts } from '../../cli/parts.ts';
 import type { PartitionParts } from '../../cli/zonal-partition.ts';
+import { zonalParts } from '../../cli/zonal-parts.ts';
 import { encodePackedRaster } from '../../formats/encode-packed-raster.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkQueue } from '../../graph/index.ts';
 import { decodeItems } from '../../graph/remote/wire.ts';
