@@ -8,7 +8,7 @@ import {
   type VoiceOptions,
   WORKERS_SPEC,
 } from './arguments.ts';
-import { type OptionSpec, parsed, readCommand, text } from './command-line.ts';
+import { type OptionSpec, parsed, readCommand, strayWord, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { remedyFor, suggest } from './suggest.ts';
 import { parseCount } from './values.ts';
@@ -119,11 +119,8 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
  */
 export function parseBenchArguments(args: readonly string[]): BenchOptions {
   const [first] = args;
-  if (first !== undefined && !first.startsWith('-')) {
-    throw new UsageError('usage/stray-word', `The word '${first}' is neither an option nor the value of one.`, {
-      remedy: `Write --only ${first} for one experiment, and --list for their names.`,
-    });
-  }
+  if (first !== undefined && !first.startsWith('-'))
+    throw strayWord(first, `Write --only ${first} for one experiment, and --list for their names.`);
   const { values, repeated } = readCommand(args, BENCH_SPECS, []);
   const options: BenchOptions = {
     only: text(values, 'only')?.split(',').filter(Boolean),

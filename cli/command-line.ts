@@ -136,9 +136,13 @@ function replacedOption(name: string, by: string, how: string): UsageError {
   });
 }
 
-function strayWord(word: string): UsageError {
+/** The error for a word that no option takes. */
+export function strayWord(
+  word: string,
+  remedy = 'Put a value right after its option, and quote values that contain spaces, * or ?.',
+): UsageError {
   return new UsageError('usage/stray-word', `The word '${word}' is neither an option nor the value of one.`, {
-    remedy: 'Put a value right after its option, and quote values that contain spaces, * or ?.',
+    remedy,
   });
 }
 

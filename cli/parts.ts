@@ -3,6 +3,7 @@ import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context/context.ts';
 import type { CompareParts } from './compare.ts';
 import type { MachineReport } from './devices.ts';
+import { imported, openContext } from './imported.ts';
 import type { BuildParts } from './index-build.ts';
 import type { InfoParts } from './index-info.ts';
 import type { DrawParts } from './index-outputs.ts';
@@ -13,7 +14,6 @@ import type { EncodeParts } from './raster-encode.ts';
 import type { RasterInfoParts } from './raster-info.ts';
 import type { TableParts } from './table.ts';
 import type { TrackParts } from './track-video.ts';
-import { imported, openContext } from './zonal-parts.ts';
 
 // The functions of other layers that commands use, by command. Their code is imported when first needed, so that invalid
 // input is reported before a backend is loaded.

@@ -1,6 +1,6 @@
 import { shownUrl } from '../queues/connection.ts';
+import { imported } from './imported.ts';
 import type { QueueParts } from './queue.ts';
-import { imported } from './zonal-parts.ts';
 
 /** The functions that `quadrille queue` uses. Their code is imported when first needed. */
 export const queueParts: QueueParts = {

@@ -1,19 +1,8 @@
 import type { Context } from '../primitives/context/context.ts';
+import { imported, openContext } from './imported.ts';
 import type { ZonalParts } from './zonal.ts';
 
-// Of `zonal` by itself, because workers, which are not in the bundle of the command, count its partitions.
-
-/** A function whose code is imported when it is called. */
-export function imported<A extends readonly unknown[], R>(
-  load: () => Promise<(...args: A) => R | Promise<R>>,
-): (...args: A) => Promise<R> {
-  return async (...args) => (await load())(...args);
-}
-
-/** Opens a context. */
-export const openContext: ZonalParts<Context>['openContext'] = imported(
-  async () => (await import('../on-node.ts')).open,
-);
+// By itself, because workers, which are not in the bundle of the command, count partitions, too.
 
 export const zonalParts: ZonalParts<Context> = {
   readZones: imported(async () => (await import('../formats/read-zones.ts')).readZones),

@@ -129,6 +129,7 @@ function scaleValues({ zone, value, count }: ValueCounts, scaling: Scaling): Val
 
 /** The bins of all finite values. Infinite ones are counted as below or above all bins. */
 export function uniqueBins({ zone, value, count }: ValueCounts): ZonalBins {
+  if (value.every(Number.isFinite)) return { zone, lower: value, upper: value, count };
   const isBin = (_: unknown, row: number): boolean => Number.isFinite(value[row]);
   const values = value.filter(isBin);
   return { zone: zone.filter(isBin), lower: values, upper: values, count: count.filter(isBin) };

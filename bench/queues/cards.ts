@@ -7,19 +7,20 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { QueueEvents } from 'bullmq';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
-import { machine, median } from '../shared/measuring.ts';
+import { machine, median, spread } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { temporaryFolder } from '../shared/temporary-folder.ts';
+import { startRedis } from './redis-server.ts';
 
 /**
  * Two GPUs beside one: `quadrille zonal --merge --queue` on packed rasters, with a worker for each GPU, in rounds that take
  * turns. A run is timed from the first partition that a worker takes to the last result, by the clock of the Redis server.
  * All runs must write the same bytes.
  *
- * node --import tsx bench/queues/cards.ts --files 'FOLDER/*.qbp' [--gpus 0,1] [--lanes 1] [--rounds 5] [--port 6399]
+ * node --import tsx bench/queues/cards.ts --files 'FOLDER/*.qbp' [--gpus 0,1] [--lanes 1] [--rounds 5]
  */
 const options = programOptions({
-  ...{ files: undefined, gpus: [0, 1], lanes: 1, rounds: 5, port: 6399, backend: 'webgpu', bins: '0:5000:1' },
+  ...{ files: undefined, gpus: [0, 1], lanes: 1, rounds: 5, backend: 'webgpu', bins: '0:5000:1' },
 });
 if (options.files === undefined) throw new Error('Give --files of packed rasters.');
 
@@ -28,10 +29,7 @@ const program = join(project, 'cli/quadrille.mjs');
 const zones = join(project, 'node_modules/us-atlas/counties-10m.json');
 await using scratch = await temporaryFolder('quadrille-cards-');
 const folder = scratch.path;
-const url = `redis://127.0.0.1:${options.port}`;
-const server = spawn('redis-server', ['--port', String(options.port), '--save', '', '--dir', folder], {
-  stdio: 'ignore',
-});
+const { server, port, url } = await startRedis(folder);
 const workers: ChildProcess[] = [];
 const hashes = new Set<string>();
 const seconds = new Map(options.gpus.map((_, more): [number, number[]] => [more + 1, []]));
@@ -45,7 +43,7 @@ try {
       const times: number[] = [];
       // The ids of a stream begin with milliseconds.
       const note = (_: unknown, id: string): unknown => times.push(Number(id.split('-')[0]));
-      const events = new QueueEvents(queueOf(count), { connection: { host: '127.0.0.1', port: options.port } });
+      const events = new QueueEvents(queueOf(count), { connection: { host: '127.0.0.1', port } });
       await events.waitUntilReady();
       events.on('active', note).on('completed', note);
       const from = performance.now();
@@ -67,8 +65,7 @@ if (hashes.size !== 1) throw new Error('The runs wrote different bytes.');
 const one = median(seconds.get(1)!);
 console.log(machine());
 for (const [count, took] of seconds) {
-  const range = `${smallestOf(took).toFixed(2)} … ${largestOf(took).toFixed(2)}`;
-  console.log(`${count} GPUs: ${median(took).toFixed(2)} s (${range}), ${(one / median(took)).toFixed(2)} times one`);
+  console.log(`${count} GPUs: ${spread(took)} s, ${(one / median(took)).toFixed(2)} times one`);
 }
 
 /** The name of the queue that so many GPUs serve. */

@@ -1,10 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { open, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,7 +13,9 @@ import { redisQueue } from '../../queues/index.ts';
 import { tableLines } from '../shared/markdown-table.ts';
 import { machine, median } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { temporaryFolder } from '../shared/temporary-folder.ts';
 import * as functions from './functions.ts';
+import { startRedis } from './redis-server.ts';
 import type { WorkerSetup } from './worker.ts';
 
 /**
@@ -33,10 +32,10 @@ const LOCK = 2000;
 const DEFAULT_LOCK = 10_000;
 const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
-const folder = mkdtempSync(join(tmpdir(), 'bench-queues-'));
-const port = await freePort();
-const url = `redis://127.0.0.1:${port}`;
-const server = startRedis();
+await using scratch = await temporaryFolder('bench-queues-');
+const folder = scratch.path;
+const durable = ['--appendonly', 'yes', '--appendfsync', options.appendfsync];
+const { server, url } = await startRedis(folder, durable);
 const redis = new Redis(url, { maxRetriesPerRequest: null });
 redis.on('error', () => undefined);
 await redis.ping();
@@ -49,7 +48,6 @@ try {
   redis.disconnect();
   server.kill('SIGKILL');
   await once(server, 'exit');
-  rmSync(folder, { recursive: true, force: true });
 }
 console.log(
   `${machine()}, Redis with appendonly yes, appendfsync ${options.appendfsync}, lock ${LOCK} ms, for the overhead ${DEFAULT_LOCK} ms\n`,
@@ -364,19 +362,4 @@ async function processorTime(workers: readonly BenchWorker[], isWithServer = tru
 function ownTime(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
-}
-
-function startRedis(): ChildProcess {
-  const settings = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
-  const durable = ['--appendonly', 'yes', '--appendfsync', options.appendfsync];
-  return spawn('redis-server', [...settings, ...durable], { stdio: 'ignore' });
-}
-
-async function freePort(): Promise<number> {
-  const listening = createServer().listen(0, '127.0.0.1');
-  await once(listening, 'listening');
-  const { port: free } = listening.address() as { readonly port: number };
-  listening.close();
-  await once(listening, 'close');
-  return free;
 }

@@ -11,7 +11,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'bench/quadtree/join-layers.ts': ['search(...box)'],
     'bench/quadtree/queries.ts': ['search(...box)'],
     'cli/bench-experiments.ts': ['call(...args)'],
-    'cli/zonal-parts.ts': ['(...args)'],
+    'cli/imported.ts': ['(...args)'],
     'cli/reconcile-crs.ts': ['max(...x)', 'max(...y)', 'min(...x)', 'min(...y)'],
     'primitives/context/watched-backend.ts': ['(...args)'],
   },
