@@ -16,6 +16,7 @@ export {
   type HostTableOf,
   type Table,
 } from './columns/column.ts';
+export type { Grid } from './columns/grid.ts';
 export type { HostArray, HostArrayOf, StoredArrayOf } from './columns/host-array.ts';
 export type { ViewReport } from './columns/view-reports.ts';
 export * from './concatenate.ts';
@@ -44,6 +45,7 @@ export type { ExpandFunctor } from './expand-search.ts';
 export * from './extremum.ts';
 export * from './functors/index.ts';
 export * from './gather.ts';
+export * from './grid.ts';
 export { binOf, type HistogramOptions, histogram, histogramEdges, histogramEven } from './histogram.ts';
 export { map } from './map.ts';
 export * from './merge.ts';

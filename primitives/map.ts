@@ -11,6 +11,7 @@ import {
   viewColumns,
 } from './columns/column.ts';
 import { contextOf, currentContext } from './columns/current-context.ts';
+import { commonGrid } from './columns/grid.ts';
 import { fuse, type Loader, type UniformValue } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
 import { SymbolicUniform } from './columns/symbolic.ts';
@@ -56,7 +57,8 @@ export type ColumnArguments<P extends Parameters> = { readonly [K in keyof P]: C
  * Therefore, views that are passed as captured arrays are stored first.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic.
- * - The columns passed for values must have the same length. An empty input gives an empty view.
+ * - The columns passed for values must have the same length. An empty input gives an empty view. If columns have the
+ *   shape of a grid, the result has it too.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f(a[i])`.
  *
  * @throws {@link ArgumentError} if lengths or contexts differ, or an argument is missing.
@@ -87,6 +89,7 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
   if (neighbours.size > 0) throw needsNeighbours(functor);
   const columns = bindRows(functor, given, values);
   const length = commonLength(columns, name);
+  const grid = commonGrid(columns, name);
   const context = homeOf(functor, given);
   const build = (): ColumnsOf<Shape> => {
     const bound = bindCaptures(functor, given, context);
@@ -97,7 +100,7 @@ function mapOf(functor: FunctorDescription, given: { readonly [name: string]: un
       (index, _, loader) => applyFunctor(functor, loader.load(columns, index), bound, loader),
       { by: [mapOf, functor], columns: [...columns, ...bound.columns.values()], values: [...bound.uniforms.values()] },
     );
-    return viewColumns(result, context, length, view);
+    return viewColumns(result, context, length, view, grid);
   };
   return context === undefined ? build() : context.scope(build);
 }

@@ -65,7 +65,7 @@ export function narrow<T extends 'u32' | 'i32'>(
         program: programOf(words, context, count),
         stores: [{ ...to, value: 0 }],
       });
-      return new Column(context, type, length, { ...stored, storage: format }) as Column<T>;
+      return new Column(context, type, length, { ...stored, storage: format }, values.grid) as Column<T>;
     });
   });
 }

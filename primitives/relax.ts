@@ -26,7 +26,7 @@ import {
   splitParameters,
   u32,
 } from './functors/functor.ts';
-import { type NeighbourOffset, offsetsOf } from './functors/neighbours.ts';
+import { type NeighbourOffset, readingsOf } from './functors/neighbours.ts';
 import { assemble, leafTypes, type PlainOf, type Scalar, type Shape, shapeText } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import { requireBoundary } from './functors/stencil-axis.ts';
@@ -447,7 +447,18 @@ function ownProgram(context: ColumnOwner, columns: readonly Column[], length: Co
 
 /** The offsets of the neighbours that a step reads, except offset (0, 0), which is the cell itself. */
 function around(step: FunctorDescription): readonly NeighbourOffset[] {
-  return offsetsOf(step.module).filter(({ dx, dy }) => dx !== 0 || dy !== 0);
+  return offsetsOf(step).filter(({ dx, dy }) => dx !== 0 || dy !== 0);
+}
+
+function offsetsOf({ functorName, module }: FunctorDescription): NeighbourOffset[] {
+  return readingsOf(module).map((reading) => {
+    if (!('axis' in reading)) return reading;
+    throw new ArgumentError('relax/coordinates', `Functor ${functorName} asks relax for the coordinates of a cell.`, {
+      expected: 'a functor of the values of cells',
+      got: `${reading.parameter}.${reading.axis}`,
+      remedy: 'Pass the coordinates as columns of the cells.',
+    });
+  });
 }
 
 /**
@@ -472,7 +483,7 @@ function stepProgram(
     const before = values.slice(0, state.length);
     const others = values.slice(state.length + own.length);
     let next = 0;
-    const neighbours = offsetsOf(step.module).flatMap(({ dx, dy }) => {
+    const neighbours = offsetsOf(step).flatMap(({ dx, dy }) => {
       if (dx === 0 && dy === 0) return before;
       next += state.length;
       return others.slice(next - state.length, next);

@@ -1,12 +1,13 @@
 import { requireFunctor, requireOptions, requireRecord, requireValue, wrongArgument } from './checks/arguments.ts';
 import { ArgumentError } from './checks/errors.ts';
-import { isRecord } from './checks/given.ts';
+import { describeGiven, isRecord } from './checks/given.ts';
 import { anything, someRecord } from './checks/kinds.ts';
 import { type Column, type ColumnsOf, commonLength, viewColumns } from './columns/column.ts';
+import { commonGrid, type Grid, gridText } from './columns/grid.ts';
 import { fuse, type Loader } from './columns/program.ts';
 import type { Boundary } from './contract/backend.ts';
-import { type Functor, type Parameters, splitParameters } from './functors/functor.ts';
-import { type NeighbourOffset, type NeighboursParameter, offsetsOf } from './functors/neighbours.ts';
+import { type Functor, type Parameters, splitParameters, u32 } from './functors/functor.ts';
+import { type CellReading, type NeighbourOffset, type NeighboursParameter, readingsOf } from './functors/neighbours.ts';
 import { flatten, leafTypes, type PlainOf, type Shape } from './functors/shapes.ts';
 import { select } from './functors/standard/choose.ts';
 import { type Axis, type AxisStep, requireBoundary, stepAlong } from './functors/stencil-axis.ts';
@@ -32,7 +33,10 @@ export type OutsideOf<P extends Parameters> = {
 };
 
 export interface StencilOptions<P extends Parameters = Parameters> {
-  /** The number of cells in a row of the grid. Cells are stored row by row. By default, all cells are in one row. */
+  /**
+   * The number of cells in a row of the grid. Cells are stored row by row. Cells that have a shape need no width; a width
+   * that differs from theirs is refused. By default, cells without a shape are all in one row.
+   */
   readonly width?: number;
   /** What replaces neighbours outside the grid: one rule for both axes, or one for each; `clamp` by default. */
   readonly boundary?: Boundary | { readonly x: Boundary; readonly y: Boundary };
@@ -42,12 +46,14 @@ export interface StencilOptions<P extends Parameters = Parameters> {
 
 /**
  * Applies a functor to every cell and its neighbours. It works like {@link map}, with a functor that has
- * `neighbours(…)` parameters. The cells form a single row or, with the option `width`, a grid. Returns a view, which is
- * fused into the command that reads it: a reduction of a stencil is one kernel.
+ * `neighbours(…)` parameters. The cells form a single row or, if they have a shape (see {@link asGrid}) or with the
+ * option `width`, a grid. Returns a view, which is fused into the command that reads it: a reduction of a stencil is one
+ * kernel. The view has the shape of the cells.
  *
  * - `boundary` says how neighbours outside the grid are replaced: by the nearest cell of the edge (`clamp`), by cells
  *   from the opposite end (`wrap`), by the mirror image without repeating the edge cell (`reflect`), or by the values
  *   in `outside` (`constant`).
+ * - `x` and `y` of a neighbours parameter are the coordinates of the current cell.
  * - Work O(n · neighbours), span O(1), per use of the view. Deterministic. If the neighbours are read from a view, such
  *   as another stencil, their values are computed anew for every cell, unless storing that view is cheaper.
  *   {@link explain} reports whether the view is stored.
@@ -56,8 +62,8 @@ export interface StencilOptions<P extends Parameters = Parameters> {
  *   larger than the grid.
  * - Equivalent loop: `for (let i = 0; i < n; i++) out[i] = f((dx) => cells[Math.min(n - 1, Math.max(0, i + dx))])`.
  *
- * @throws {@link ArgumentError} if the cells do not fill whole rows, if an offset leads to other rows but there is no
- * width, if the boundary is unknown, or if `outside` has values for a parameter without neighbours; otherwise as
+ * @throws {@link ArgumentError} if the cells do not fill whole rows, if the width is not that of their shape, if an
+ * offset leads to other rows but there is neither a shape nor a width, if the boundary is unknown, or if `outside` has values for a parameter without neighbours; otherwise as
  * {@link map}.
  * @example
  * const alive = fn({ cell: neighbours(u32) }, u32, ({ cell }) => {
@@ -68,6 +74,10 @@ export interface StencilOptions<P extends Parameters = Parameters> {
  * const blinker = ctx.column(Uint8Array.of(0, 1, 0, 0, 1, 0, 0, 1, 0));
  * await ctx.read(stencil(alive, { cell: blinker }, { width: 3, boundary: 'constant' }));
  * // Uint32Array [0, 0, 0, 1, 1, 1, 0, 0, 0]
+ *
+ * const slope = fn({ z: neighbours(f32) }, f32, ({ z }) => z.at(0, 1).sub(z.at(0, -1)).add(f32(z.x)));
+ * const heights = ctx.column(Float32Array.of(1, 2, 3, 4, 5, 6), { rows: 3, columns: 2 });
+ * await ctx.read(stencil(slope, { z: heights })); // Float32Array [2, 3, 4, 5, 2, 3]
  */
 export function stencil<P extends Parameters, R extends Shape>(
   functor: Functor<P, R>,
@@ -91,16 +101,28 @@ export function stencil<P extends Parameters, R extends Shape>(
   ]);
   const columns = [...own, ...around.flatMap(([, each]) => each.columns)];
   const length = commonLength(columns, name);
-  const offsets = offsetsOf(module);
-  const grid = gridOf(name, length, offsets, options);
+  const shape = commonGrid(columns, name);
+  const readings = readingsOf(module);
+  const cells = cellsOf(name, length, shape, readings, options);
   const context = homeOf(functor, given);
   const build = (): ColumnsOf<R> => {
     const bound = bindCaptures(functor, given, context);
-    const view = fuse({ name, kind: 'stencil' }, [], leafTypes(result), (index, _, loader) => {
-      const neighbour = neighboursAround(grid, new Map(around), index, loader);
-      return applyFunctor(functor, [...loader.load(own, index), ...offsets.flatMap(neighbour)], bound, loader);
-    });
-    return viewColumns(result, context, length, view);
+    const view = fuse(
+      { name, kind: 'stencil' },
+      [],
+      leafTypes(result),
+      (index, _, loader) => {
+        const read = readingAround(cells, new Map(around), index, loader);
+        return applyFunctor(functor, [...loader.load(own, index), ...readings.flatMap(read)], bound, loader);
+      },
+      {
+        by: [stencil, functor, ...codeOf(cells)],
+        columns: [...columns, ...bound.columns.values()],
+        lengths: [length],
+        values: [...uniformsOf(cells, readings, new Map(around)), ...bound.uniforms.values()],
+      },
+    );
+    return viewColumns(result, context, length, view, shape);
   };
   return context === undefined ? build() : context.scope(build);
 }
@@ -139,30 +161,65 @@ function requireNeighbours(outside: object, neighbours: ReadonlyMap<string, Shap
   );
 }
 
-interface Grid {
+/** How cells lie beside each other, and what is outside. */
+interface Cells {
   readonly length: Column['length'];
   readonly width: number | undefined;
   readonly boundary: { readonly x: Boundary; readonly y: Boundary };
 }
 
-function gridOf(
+function cellsOf(
   name: string,
   length: Column['length'],
-  offsets: readonly NeighbourOffset[],
-  { width, boundary = 'clamp' }: Pick<StencilOptions, 'width' | 'boundary'>,
-): Grid {
+  grid: Grid | undefined,
+  readings: readonly CellReading[],
+  { width: given, boundary = 'clamp' }: Pick<StencilOptions, 'width' | 'boundary'>,
+): Cells {
   const { x, y } = isRecord(boundary) ? boundary : { x: boundary, y: boundary };
   for (const rule of [x, y]) requireBoundary(rule);
-  const beyond = offsets.find(({ dy }) => dy !== 0);
+  if (grid !== undefined && given !== undefined && given !== grid.columns) throw otherWidth(given, grid);
+  // Rows without cells have a width too, by which nothing is divided.
+  const width = grid === undefined ? given : Math.max(1, grid.columns);
+  const beyond = readings.find((reading): reading is NeighbourOffset => 'dy' in reading && reading.dy !== 0);
   if (width === undefined && beyond !== undefined) {
     throw new ArgumentError('stencil/rows', `Functor ${name} reads other rows, but the cells are a single row.`, {
       expected: 'a width, or offsets within the row',
       got: `a neighbour at (${beyond.dx}, ${beyond.dy})`,
-      remedy: 'Give stencil the number of cells in a row: { width }.',
+      remedy:
+        'Give stencil the number of cells in a row: { width }, or the cells a shape: asGrid(cells, { rows, columns }).',
     });
   }
   if (width !== undefined) requireWidth(width, length);
   return { length, width, boundary: { x, y } };
+}
+
+function otherWidth(width: unknown, grid: Grid): ArgumentError {
+  return new ArgumentError('stencil/width', 'The cells given to stencil have rows of another width.', {
+    expected: `${grid.columns}, as the cells have ${gridText(grid)}`,
+    got: describeGiven(width),
+    remedy: 'Leave the width out.',
+  });
+}
+
+/** What of the cells, besides their length, the recorded code of a stencil depends on. */
+function codeOf({ length, width, boundary: { x, y } }: Cells): (string | number | boolean)[] {
+  const sizes = typeof length === 'number' && [x, y].some((rule) => rule === 'wrap' || rule === 'reflect');
+  return [x, y, width !== undefined, ...(sizes ? [width ?? length, length] : [])];
+}
+
+/** The uniforms for which {@link readingAround} asks, in order. */
+function uniformsOf(
+  { width, boundary }: Cells,
+  readings: readonly CellReading[],
+  around: ReadonlyMap<string, Around>,
+): (number | boolean)[] {
+  const outside = readings.flatMap((reading) => {
+    if ('axis' in reading) return [];
+    const { parameter, dx, dy } = reading;
+    const mayLeave = (dx !== 0 && boundary.x === 'constant') || (dy !== 0 && boundary.y === 'constant');
+    return mayLeave ? around.get(parameter)!.outside : [];
+  });
+  return width === undefined ? outside : [width, ...outside];
 }
 
 function requireWidth(width: number, length: Column['length']): void {
@@ -176,13 +233,13 @@ function requireWidth(width: number, length: Column['length']): void {
   });
 }
 
-/** Makes a function that loads the neighbour at an offset from cell `index`. */
-function neighboursAround(
-  { length, width, boundary }: Grid,
+/** Makes a function that loads the neighbour at an offset from cell `index`, or gives a coordinate of the cell. */
+function readingAround(
+  { length, width, boundary }: Cells,
   around: ReadonlyMap<string, Around>,
   index: U32,
   loader: Loader,
-): (offset: NeighbourOffset) => Value<ScalarType>[] {
+): (reading: CellReading) => Value<ScalarType>[] {
   const known = typeof length === 'number' ? length : undefined;
   const [x, y] = axesOf(index, width, known, loader.length(length), loader);
   const alongX = once((dx) => stepAlong(x, dx, boundary.x));
@@ -196,9 +253,10 @@ function neighboursAround(
     const start = dy === 0 ? index.sub(x.at) : row.place.mul(x.size);
     return { place: start.add(column.place), inside: both(column.inside, row.inside) };
   };
-  return (offset) => {
-    const { columns, outside } = around.get(offset.parameter)!;
-    const { place, inside } = placeOf(offset);
+  return (reading) => {
+    if ('axis' in reading) return [reading.axis === 'x' ? x.at : (y?.at ?? u32(0))];
+    const { columns, outside } = around.get(reading.parameter)!;
+    const { place, inside } = placeOf(reading);
     const values = isWhole ? loader.load(columns, place) : loader.loadWithin(columns, place, length);
     if (inside === undefined) return values;
     return values.map((value, leaf) => {

@@ -1,7 +1,7 @@
 import { GraphError } from '../../primitives/checks/errors.ts';
 
 /** Version of the wire form. Both sides of a queue must have the same version. */
-export const WIRE_VERSION = 1;
+export const WIRE_VERSION = 2;
 
 /** First byte of each value in the wire form. A change of these numbers needs a new {@link WIRE_VERSION}. */
 export const TAGS = {
@@ -25,6 +25,8 @@ export const TAGS = {
   column: 15,
   /** An object that was written before in the same value. */
   known: 16,
+  /** The shape of a grid, its rows and its columns, before the column that has it. */
+  grid: 17,
 } as const;
 
 /** The names of the typed arrays. The position of a name is the number of the type in the wire form. */

@@ -1,5 +1,6 @@
 import { GraphError } from '../../primitives/checks/errors.ts';
 import type { Column } from '../../primitives/columns/column.ts';
+import type { Grid } from '../../primitives/columns/grid.ts';
 import type { Context } from '../../primitives/context/context.ts';
 import { badBytes, COLUMN_TYPES, MAX_DEPTH, MAX_DIGITS, TAGS, typedArrayClasses, typedArrayName } from './wire-form.ts';
 
@@ -113,6 +114,8 @@ class Reader {
         return this.#typedArray();
       case TAGS.column:
         return this.#column();
+      case TAGS.grid:
+        return this.#grid();
       default:
         throw this.#bad(`${tag} is no kind of value`);
     }
@@ -141,10 +144,18 @@ class Reader {
     return new type(buffer);
   }
 
-  #column(): Column {
+  #grid(): Column {
+    const [rows, columns] = [this.count(0), this.count(0)];
+    if (this.#byte() !== TAGS.column) throw this.#bad('it has a grid without a column');
+    return this.#column({ rows, columns });
+  }
+
+  #column(grid?: Grid): Column {
     const type = COLUMN_TYPES[this.#byte()];
     if (type === undefined) throw this.#bad('it has a column of an unknown type');
     const buffer = this.#copy();
+    const cells = type === 'bool' ? buffer.byteLength : buffer.byteLength / 4;
+    if (grid !== undefined && grid.rows * grid.columns !== cells) throw this.#bad('a grid has another number of cells');
     if (type !== 'bool' && buffer.byteLength % 4 !== 0) throw this.#bad('a column ends inside an element');
     const context = this.#landing() as Context | undefined;
     if (typeof context?.column !== 'function') throw noContext();
@@ -152,6 +163,7 @@ class Reader {
       type === 'bool'
         ? Array.from(new Uint8Array(buffer), (flag) => flag !== 0)
         : new { f32: Float32Array, i32: Int32Array, u32: Uint32Array }[type](buffer),
+      grid,
     );
     this.columns.push(column);
     return column;

@@ -151,9 +151,14 @@ class Writer {
   }
 
   #column(column: Column, path: string): void {
-    const { context, type } = column;
+    const { context, type, grid } = column;
     if (context === undefined) throw refused(path, 'a column without a context');
     this.columns.push(column);
+    if (grid !== undefined) {
+      this.#byte(TAGS.grid);
+      this.count(grid.rows);
+      this.count(grid.columns);
+    }
     this.#byte(TAGS.column);
     this.#byte(COLUMN_TYPES.indexOf(type));
     this.#cut();

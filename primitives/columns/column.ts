@@ -5,6 +5,7 @@ import { type ArrayBinding, type Backend, capacityOf, type DeviceBuffer, type St
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
 import type { Module, ScalarType } from '../ir/ir.ts';
+import { type Grid, gridText } from './grid.ts';
 import type { ColumnTypeOf, HostArray, HostArrayOf } from './host-array.ts';
 
 /**
@@ -17,8 +18,8 @@ export interface ColumnOwner {
   readonly automatic: StoredViews;
   /** @internal */
   readonly recording: Recording | undefined;
-  column<A extends HostArray>(data: A): Column<ColumnTypeOf<A>>;
-  stored<T extends ScalarType>(type: T, length: number | DeviceLength): Column<T>;
+  column<A extends HostArray>(data: A, grid?: Grid): Column<ColumnTypeOf<A>>;
+  stored<T extends ScalarType>(type: T, length: number | DeviceLength, grid?: Grid): Column<T>;
   allocate(words: number, count?: Memory): Memory;
   /** @internal */
   allocateFor(view: View, words: number): Memory;
@@ -235,12 +236,17 @@ export class Column<T extends ScalarType = ScalarType> {
   readonly type: T;
   readonly length: number | DeviceLength;
   readonly source: Source;
+  /**
+   * The grid whose cells are the elements, if the column has a shape. It changes no element; see {@link asGrid}.
+   */
+  readonly grid: Grid | undefined;
 
-  constructor(context: ColumnOwner | undefined, type: T, length: number | DeviceLength, source: Source) {
+  constructor(context: ColumnOwner | undefined, type: T, length: number | DeviceLength, source: Source, grid?: Grid) {
     this.context = context;
     this.type = type;
     this.length = length;
     this.source = source;
+    this.grid = grid;
   }
 
   /**
@@ -255,8 +261,9 @@ export class Column<T extends ScalarType = ScalarType> {
 // What consoles print. By a symbol that needs no Node, and not in the published types.
 Object.defineProperty(Column.prototype, Symbol.for('nodejs.util.inspect.custom'), {
   value(this: Column): string {
-    const { context, source, type, length } = this;
-    const rows = typeof length === 'number' ? length : `at most ${length.limit}`;
+    const { context, source, type, length, grid } = this;
+    const counted = typeof length === 'number' ? `${length}` : `at most ${length.limit}`;
+    const rows = grid === undefined ? counted : `${counted} (${gridText(grid)})`;
     const isFreed = source.kind === 'stored' && source.memory.released;
     const state = isFreed ? 'freed' : source.kind === 'stored' ? 'stored' : `view of ${source.view.kind}`;
     return `Column { ${type}, length ${rows}, ${state}${context === undefined ? '' : ` on ${context.backend.name}`} }`;
@@ -394,8 +401,9 @@ export function viewColumns<S extends Shape>(
   context: ColumnOwner | undefined,
   length: number | DeviceLength,
   view: View,
+  grid?: Grid,
 ): ColumnsOf<S> {
-  const columns = leafTypes(shape).map((type, result) => viewColumn(context, type, length, view, result));
+  const columns = leafTypes(shape).map((type, result) => viewColumn(context, type, length, view, result, grid));
   return assemble<Column>(shape, columns) as ColumnsOf<S>;
 }
 
@@ -406,8 +414,9 @@ export function viewColumn<T extends ScalarType>(
   length: number | DeviceLength,
   view: View,
   result = 0,
+  grid?: Grid,
 ): Column<T> {
-  return new Column(context, type, length, { kind: 'view', view, result });
+  return new Column(context, type, length, { kind: 'view', view, result }, grid);
 }
 
 /** One 32-bit word of memory as a column of one row. */

@@ -33,7 +33,7 @@ export function storeColumns(
   length: number | DeviceLength,
   call: string,
 ): Column[] {
-  const stored = columns.map(({ type }) => context.stored(type, length));
+  const stored = columns.map(({ type, grid }) => context.stored(type, length, grid));
   const fusion = fuseColumns({ name: 'materialize', kind: call }, columns.map(wordsAtHand));
   const stores = stored.map((column, value) => ({ ...destination(column), value }));
   storeRows(context, length, fusion, stores);

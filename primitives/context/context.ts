@@ -19,6 +19,7 @@ import {
   withColumns,
 } from '../columns/column.ts';
 import { contextOf, currentContext, mixedContexts, recordingFor } from '../columns/current-context.ts';
+import { type Grid, requireGrid } from '../columns/grid.ts';
 import { asHostArray, type ColumnTypeOf, encode, type HostArray } from '../columns/host-array.ts';
 import { columnsIn } from '../columns/reachable.ts';
 import { storeViews } from '../columns/views.ts';
@@ -142,12 +143,16 @@ export class Context implements ColumnOwner {
    * are read as u32 or i32. A boolean takes a 32-bit word. The data is copied during the call, so you may change the
    * array afterwards.
    *
-   * @throws {@link ArgumentError} `column/host-type` for other data.
+   * With `grid`, the elements are the cells of a grid, row by row; see {@link asGrid}.
+   *
+   * @throws {@link ArgumentError} `column/host-type` for other data, `grid/cells` if the grid has another number of
+   * cells.
    */
-  column<A extends HostArray>(data: A): Column<ColumnTypeOf<A>> {
+  column<A extends HostArray>(data: A, grid?: Grid): Column<ColumnTypeOf<A>> {
     const recording = recordingFor(this);
-    if (recording !== undefined) return recording.column(data);
+    if (recording !== undefined) return recording.column(data, grid);
     const { type, storage, words } = encode(data);
+    const shape = grid === undefined ? undefined : requireGrid('column', grid, data.length);
     const memory = this.allocate(words.length);
     try {
       if (words.length > 0) this.backend.write(memory.buffer, 0, words);
@@ -156,7 +161,7 @@ export class Context implements ColumnOwner {
       throw error;
     }
     const source = { kind: 'stored', memory, storage, offset: 0 } as const;
-    return new Column(this, type as ColumnTypeOf<A>, data.length, source);
+    return new Column(this, type as ColumnTypeOf<A>, data.length, source, shape);
   }
 
   /**
@@ -302,14 +307,15 @@ export class Context implements ColumnOwner {
   }
 
   /** Returns a new column for the results of a primitive. Its elements are undefined until a command writes them. */
-  stored<T extends ScalarType>(type: T, length: number | DeviceLength): Column<T> {
+  stored<T extends ScalarType>(type: T, length: number | DeviceLength, grid?: Grid): Column<T> {
     requireOneOf('stored', 'type', type, SCALAR_TYPES);
     requireLength(length, 'stored');
+    const shape = grid === undefined ? undefined : requireGrid('stored', grid, length);
     const recording = recordingFor(this);
-    if (recording !== undefined) return recording.stored(type, length);
+    if (recording !== undefined) return recording.stored(type, length, grid);
     const [capacity, count] = typeof length === 'number' ? [length, undefined] : [length.limit, length.memory];
     const memory = this.allocate(capacity, count);
-    return new Column(this, type, length, { kind: 'stored', memory, storage: storageOf(type), offset: 0 });
+    return new Column(this, type, length, { kind: 'stored', memory, storage: storageOf(type), offset: 0 }, shape);
   }
 
   /**
@@ -368,7 +374,7 @@ export class Context implements ColumnOwner {
     kept.holds++;
     memory.giveBack = () => this.#memory.letGo(kept);
     this.#memory.own(memory);
-    return new Column(this, view.type, length, { kind: 'stored', memory, storage, offset });
+    return new Column(this, view.type, length, { kind: 'stored', memory, storage, offset }, view.grid);
   }
 
   /**

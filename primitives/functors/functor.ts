@@ -2,10 +2,10 @@ import { isRecord } from '../checks/given.ts';
 import type { Module, Operand, ScalarType } from '../ir/ir.ts';
 import { withMembers } from './members.ts';
 import {
-  type NeighbourOffset,
+  type CellReading,
   type Neighbours,
   NeighboursParameter,
-  noteOffsets,
+  noteReadings,
   passNeighbours,
   recordNeighbours,
 } from './neighbours.ts';
@@ -333,20 +333,20 @@ function recordFunctor(
     written,
     toOperands,
   };
-  let offsets: NeighbourOffset[] = [];
+  let readings: CellReading[] = [];
   const module = record(signature, (locals) => {
-    offsets = [];
+    readings = [];
     const values = assemble(
       kinds.values,
       locals.map((local) => new Value(local)),
     ) as Record<string, unknown>;
     const arrays = [...kinds.arrays].map(([key, type]) => [key, new ArrayValue(key, type)]);
     const uniforms = [...kinds.uniforms].map(([key, type]) => [key, new Value({ kind: 'uniform', type, name: key })]);
-    const around = [...kinds.neighbours].map(([key, shape]) => [key, recordNeighbours(key, shape, offsets)]);
+    const around = [...kinds.neighbours].map(([key, shape]) => [key, recordNeighbours(key, shape, readings)]);
     const returned = body({ ...values, ...Object.fromEntries([...arrays, ...uniforms, ...around]) });
     return returned === undefined ? undefined : writtenAt(written, () => toOperands(returned));
   });
-  return noteOffsets(module, offsets);
+  return noteReadings(module, readings);
 }
 
 /**

@@ -3,6 +3,7 @@ import { ArgumentError } from '../checks/errors.ts';
 import { isRecord, withArticle } from '../checks/given.ts';
 import { anything, aWhole, type FieldKinds } from '../checks/kinds.ts';
 import { type Column, type ColumnsOf, storageOf } from '../columns/column.ts';
+import { type Grid, requireGrid } from '../columns/grid.ts';
 import type { Storage } from '../contract/backend.ts';
 import { isUniformParameter, type UniformParameter } from '../functors/functor.ts';
 import { flawOfShape, leafPaths, leafTypes, type Shape } from '../functors/shapes.ts';
@@ -27,6 +28,8 @@ export interface TableInput<S extends Shape = Shape> {
   readonly kind: 'table';
   readonly shape: S;
   readonly capacity: number;
+  /** The shape of the columns. Then their number of rows is the capacity, at every call. */
+  readonly grid: Grid | undefined;
   /** The storage formats of the table's columns, in depth-first order of the shape's fields. */
   readonly storages: readonly Storage[];
 }
@@ -67,6 +70,9 @@ export const PACKED_TYPES: Readonly<Record<PackedStorage, 'u32' | 'i32'>> = {
  * number of rows. All columns of one input have the same length, which may change from call to call; see
  * {@link Context.prepare}.
  *
+ * With the shape of a grid, `{ rows, columns }`, in place of the capacity, the columns have exactly this shape at every
+ * call, and the pipeline's function receives columns of this shape; see {@link asGrid}.
+ *
  * @throws {@link ArgumentError} `argument/type` if the shape or the capacity is invalid, `prepare/storage` if a field
  * cannot be packed as requested.
  *
@@ -74,13 +80,22 @@ export const PACKED_TYPES: Readonly<Record<PackedStorage, 'u32' | 'i32'>> = {
  * const sorted = ctx.prepare({ rows: input({ key: u32, id: u32 }, 1000) }, ({ rows }) => sortByKey(rows.key, rows.id).values);
  * await ctx.read(sorted({ rows: { key: ctx.column(Uint32Array.of(3, 1)), id: ctx.column(Uint32Array.of(7, 8)) } })); // Uint32Array [8, 7]
  */
-export function input<S extends Shape>(shape: S, capacity: number, options: InputOptions = {}): TableInput<S> {
+export function input<S extends Shape>(shape: S, capacity: number | Grid, options: InputOptions = {}): TableInput<S> {
   const flaw = flawOfShape(shape, 'shape');
   if (flaw !== undefined) throw wrongArgument('input', flaw.path, flaw.part, 'a scalar type or a record of shapes');
   const flawOfCapacity = aWhole(0)(capacity, 'capacity', new Map());
-  if (flawOfCapacity !== undefined) throw wrongArgument('input', 'capacity', capacity, flawOfCapacity.expected);
+  const grid = isRecord(capacity) ? requireGrid('input', capacity, undefined, 'capacity') : undefined;
+  if (grid === undefined && flawOfCapacity !== undefined)
+    throw wrongArgument('input', 'capacity', capacity, flawOfCapacity.expected);
   requireOptions('input', OPTIONS, options);
-  const declared = { kind: 'table', shape, capacity, storages: storagesOf(shape, options.storage) } as const;
+  const rows = grid === undefined ? (capacity as number) : grid.rows * grid.columns;
+  const declared = {
+    kind: 'table',
+    shape,
+    capacity: rows,
+    grid,
+    storages: storagesOf(shape, options.storage),
+  } as const;
   made.add(declared);
   return declared;
 }

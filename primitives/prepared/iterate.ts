@@ -151,9 +151,9 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       lengths[word] = length;
       block[word] = typeof length === 'number' ? length : 0;
       for (const [leaf, at] of results.entries()) {
-        const { at: result, type, storage, offset } = recorded.results[at]!;
-        const memory = from[result]!;
-        columns[inputs[leaf]!] = new Column(owner.context, type, length, { kind: 'stored', memory, storage, offset });
+        const { at: result, type, storage, offset, grid } = recorded.results[at]!;
+        const source = { kind: 'stored', memory: from[result]!, storage, offset } as const;
+        columns[inputs[leaf]!] = new Column(owner.context, type, length, source, grid);
       }
     }
     return { columns, lengths, block, stored: [] };

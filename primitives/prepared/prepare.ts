@@ -13,6 +13,7 @@ import {
   type Table,
 } from '../columns/column.ts';
 import { contextOf, mixedContexts, recordingFor } from '../columns/current-context.ts';
+import { type Grid, gridText, sameGrid } from '../columns/grid.ts';
 import { alive, extentOf } from '../columns/program.ts';
 import { SymbolicUniform } from '../columns/symbolic.ts';
 import type { CapacityChecks } from '../context/capacity-checks.ts';
@@ -266,10 +267,11 @@ function storedColumn(context: ColumnOwner, column: Column, stored: Memory[]): C
   return copy;
 }
 
-function readTable(name: string, { shape, capacity, storages }: TableInput, table: Table): Column[] {
+function readTable(name: string, { shape, capacity, grid, storages }: TableInput, table: Table): Column[] {
   const columns = columnsAs(shape, table, (difference) => wrongColumn(name, difference), 'A prepared pipeline', name);
   for (const [leaf, column] of columns.entries()) {
     if (column.capacity > capacity) throw tooManyRows(name, capacity, column.capacity);
+    if (grid !== undefined) requireSameGrid(name, grid, column);
     const storage = column.source.kind === 'stored' ? column.source.storage : storageOf(column.type);
     if (storage !== storages[leaf]) {
       throw wrongColumn(name, {
@@ -279,6 +281,17 @@ function readTable(name: string, { shape, capacity, storages }: TableInput, tabl
     }
   }
   return columns;
+}
+
+/** Requires that an argument has the shape of its input, or no shape but as many rows. */
+function requireSameGrid(name: string, grid: Grid, { grid: own, length }: Column): void {
+  if (own === undefined ? length === grid.rows * grid.columns : sameGrid(own, grid)) return;
+  const got = own === undefined ? (typeof length === 'number' ? `${length} rows` : 'a device count') : gridText(own);
+  throw new ArgumentError('grid/shapes', `Argument ${name} of a prepared pipeline has another shape than its input.`, {
+    expected: gridText(grid),
+    got,
+    remedy: 'Prepare a pipeline for each shape.',
+  });
 }
 
 function wordOf(name: string, { uniform: { type } }: UniformParameter<ScalarType>, given: unknown): number {
@@ -394,11 +407,12 @@ export function tableOf(
       const { source } = given.columns[result.at]!;
       if (source.kind === 'view')
         throw new ArgumentError('column/view', 'A view was not stored before a prepared call.');
-      return new Column(context, result.type, known, { ...source, offset: source.offset + result.offset });
+      const from = { ...source, offset: source.offset + result.offset };
+      return new Column(context, result.type, known, from, result.grid);
     }
-    const { at, type, storage, offset } = result;
+    const { at, type, storage, offset, grid } = result;
     const memory = memories[at]!;
-    return new Column(context, type, known, { kind: 'stored', memory, storage, offset });
+    return new Column(context, type, known, { kind: 'stored', memory, storage, offset }, grid);
   });
   return assemble<Column>(shape, columns) as Table;
 }

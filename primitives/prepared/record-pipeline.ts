@@ -13,6 +13,7 @@ import {
   viewColumn,
   withColumns,
 } from '../columns/column.ts';
+import type { Grid } from '../columns/grid.ts';
 import { elementsPerWord } from '../columns/host-array.ts';
 import { memoriesIn, promisesIn } from '../columns/reachable.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
@@ -45,6 +46,7 @@ export interface ResultColumn {
   readonly storage: 'u32' | 'i32' | 'f32' | 'u8' | 'i8' | 'u16' | 'i16';
   readonly offset: number;
   readonly length: ResultLength;
+  readonly grid: Grid | undefined;
 }
 
 /**
@@ -122,9 +124,9 @@ export function recordPipeline(
 function withoutConstants(table: Table): Table {
   if (!(table instanceof Column || isRecord(table))) throw noTable(table);
   const columns = columnsOf(table, 'prepare', 'result').map((column) => {
-    const { source, type, length, context } = column;
+    const { source, type, length, context, grid } = column;
     if (source.kind === 'view' || 'role' in source.memory.buffer) return column;
-    return viewColumn(context, type, length, fuseColumns({ name: 'copy', kind: 'prepare' }, [column]));
+    return viewColumn(context, type, length, fuseColumns({ name: 'copy', kind: 'prepare' }, [column]), 0, grid);
   });
   return withColumns(table, columns);
 }
@@ -146,12 +148,12 @@ function symbolicArguments(
 ): { readonly [name: string]: unknown } {
   const args = Object.entries(inputs).map(([name, declared], word) => {
     if (!isTableInput(declared)) return [name, new SymbolicUniform(declared.uniform.type, word)];
-    const { shape, capacity, storages } = declared;
-    const length = symbolicLength(block, word, capacity);
+    const { shape, capacity, grid, storages } = declared;
+    const length = grid === undefined ? symbolicLength(block, word, capacity) : capacity;
     const columns = leafTypes(shape).map((type, leaf) => {
       const storage = storages[leaf]!;
       const memory = new Memory(recording, backend.input(Math.ceil(capacity / elementsPerWord(storage))));
-      return new Column(recording, type, length, { kind: 'stored', memory, storage, offset: 0 });
+      return new Column(recording, type, length, { kind: 'stored', memory, storage, offset: 0 }, grid);
     });
     return [name, assemble<Column>(shape, columns)];
   });
@@ -184,10 +186,10 @@ function finish(
     if (memory === block) return { table: word, minus, limit };
     return isRecorded(memory) ? { result: resultOf(memory.buffer as ScriptBuffer), word, minus, limit } : length;
   };
-  const columns = columnsOf(table).map(({ type, length, source }): ResultColumn => {
+  const columns = columnsOf(table).map(({ type, length, source, grid }): ResultColumn => {
     if (source.kind === 'view') throw waits();
     const { memory, storage, offset } = source;
-    const common = { type, storage, offset, length: lengthOf(length) };
+    const common = { type, storage, offset, length: lengthOf(length), grid };
     const buffer = memory.buffer as ScriptBuffer;
     if (buffer.role === 'input') return { ...common, from: 'input', at: buffer.at };
     return { ...common, from: 'result', at: resultOf(buffer) };

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect } from 'vitest';
 import { decodeItems, encodeItems } from '../../graph/remote/wire.ts';
 import { recordOf, thrownOf } from '../../graph/remote/wire-errors.ts';
+import { WIRE_VERSION } from '../../graph/remote/wire-form.ts';
 import { ArgumentError, GraphError, QuadrilleError } from '../../primitives/checks/errors.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
@@ -77,7 +78,7 @@ describe('the wire form', () => {
     const [here, there] = [openReference(), openReference()];
     const items = [
       { x: here.column(Float32Array.of(1, -0)), flags: here.column([true, false]) },
-      here.column(new Uint8Array(3)),
+      here.column(new Uint8Array(3), { rows: 3, columns: 1 }),
     ];
     const payload = await encodeItems(items);
     const [{ x, flags }, bytes] = decodeItems(payload, () => there) as never as [
@@ -87,6 +88,7 @@ describe('the wire form', () => {
     expect(await there.read(x)).toEqual(Float32Array.of(1, -0));
     expect(await there.read(flags)).toEqual(Uint8Array.of(1, 0));
     expect(await there.read(bytes)).toEqual(new Uint32Array(3));
+    expect([x, bytes].map(({ grid }: { grid?: unknown }) => grid)).toEqual([undefined, { rows: 3, columns: 1 }]);
     expect(() => decodeItems(payload)).toThrow(expect.objectContaining({ code: 'graph/no-context' }));
     const live = there.backend.counters.liveBuffers;
     expect(() => decodeItems(payload.slice(0, -1), () => there)).toThrow(
@@ -165,9 +167,9 @@ describe('the wire form', () => {
 
   test('a number of parts beyond the bytes is refused before memory is taken', () => {
     for (const tag of [6, 7, 8, 9, 10, 11, 12, 13])
-      expect(() => decodeItems(Uint8Array.of(0x51, 0x57, 1, 1, 9, tag, 255, 255, 255, 255, 255, 255, 255, 15))).toThrow(
-        expect.objectContaining({ code: 'graph/remote-bytes' }),
-      );
+      expect(() =>
+        decodeItems(Uint8Array.of(0x51, 0x57, WIRE_VERSION, 1, 9, tag, 255, 255, 255, 255, 255, 255, 255, 15)),
+      ).toThrow(expect.objectContaining({ code: 'graph/remote-bytes' }));
   });
 
   test('another version is refused by name', async () => {

@@ -7,6 +7,7 @@ import { expandLaws } from './expand.ts';
 import { extremumLaws } from './extremum.ts';
 import { fusionLaws } from './fusion.ts';
 import { gatherLaws } from './gather.ts';
+import { gridLaws } from './grid.ts';
 import { histogramLaws } from './histogram.ts';
 import { kernelLaws } from './kernels.ts';
 import type { Law } from './law.ts';
@@ -39,6 +40,7 @@ export const primitiveLaws: readonly Law[] = [
   ...sequenceLaws,
   ...sliceLaws,
   ...stencilLaws,
+  ...gridLaws,
   ...gatherLaws,
   ...fusionLaws,
   ...scatterLaws,

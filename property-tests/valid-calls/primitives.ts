@@ -94,6 +94,7 @@ export const primitiveCalls: ValidCalls = {
   },
   explain: () => ({ context, pipeline: () => q.reduce(x, sum) }),
   fill: { args: () => ({ context, shape: u32, value: 1, length: 3 }), takes: NO_FIELDS },
+  asGrid: () => ({ 'table*': x, grid: { rows: 1, columns: 3 } }),
   gather: () => ({ 'source*': x, indices: x }),
   histogram: () => ({ bins: x, count: 4, 'options?': { 'segment?': 1, ...at } }),
   histogramEdges: () => ({ 'values*': y, edges: [0, 1], 'options?': { ...at } }),
