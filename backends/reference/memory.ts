@@ -1,7 +1,7 @@
 import type { ArrayBinding, CountRef, DeviceBuffer, Length, Storage } from '../../primitives/contract/backend.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { outOfMemory, usedAfterRelease } from '../common/memory-errors.ts';
-import type { ArrayReader, PlainValue } from './emit-javascript.ts';
+import type { ArrayReader } from './emit-javascript.ts';
 
 type StorageView = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
 
@@ -61,16 +61,34 @@ export function createHostMemory(limitBytes: number): HostMemory {
       // Words are read through the view of the program's type. Packed elements (8 or 16 bits) are read through the view
       // of their storage type, which widens them.
       const isPacked = views[binding.storage].BYTES_PER_ELEMENT < 4;
-      const view = views[isPacked ? binding.storage : type === 'bool' ? 'u32' : type];
-      const stored = (index: number): number => view[binding.offset + index]!;
-      const element = type === 'u32' ? (index: number): PlainValue => stored(index) >>> 0 : stored;
+      const storage = isPacked ? binding.storage : type === 'bool' ? 'u32' : type;
+      const element = elementsOf[storage](views[storage], binding.offset);
+      const length = lengthOf(binding.length);
       return {
-        at: type === 'bool' ? (index) => element(index) !== 0 : element,
-        length: () => lengthOf(binding.length),
+        at:
+          type === 'bool'
+            ? (index) => element(index) !== 0
+            : type === 'u32' && isPacked
+              ? (index) => element(index) >>> 0
+              : element,
+        length: () => length,
       };
     },
   };
 }
+
+type Elements = (view: StorageView, offset: number) => (index: number) => number;
+
+/** Reads elements. A function for each kind of array, because a function that reads several kinds is slow. */
+const elementsOf: Readonly<Record<Storage, Elements>> = {
+  u32: (view, offset) => (index) => view[offset + index]!,
+  i32: (view, offset) => (index) => view[offset + index]!,
+  f32: (view, offset) => (index) => view[offset + index]!,
+  u8: (view, offset) => (index) => view[offset + index]!,
+  i8: (view, offset) => (index) => view[offset + index]!,
+  u16: (view, offset) => (index) => view[offset + index]!,
+  i16: (view, offset) => (index) => view[offset + index]!,
+};
 
 function viewsOf(memory: ArrayBuffer): HostBuffer['views'] {
   return {

@@ -1,8 +1,9 @@
 import type { Boundary, RelaxCommand } from '../../primitives/contract/backend.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import type { PlainValue } from './emit-javascript.ts';
+import { combinerOf, leavesOf, stateOf } from './loop.ts';
 import type { HostMemory } from './memory.ts';
-import { bind, combinerOf, type State } from './programs.ts';
+import { bind } from './programs.ts';
 
 /** Relaxes one grid after the other. {@link RelaxCommand} documents what relaxing computes. */
 export function relax(memory: HostMemory, command: RelaxCommand): void {
@@ -13,7 +14,7 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
     bind(memory, step),
     bind(memory, until),
   ];
-  const combine = combinerOf(change);
+  const combine = combinerOf(memory, change);
   const leaves = state.map(({ type, buffer, offset }) => {
     const stored = memory.reader(
       { buffer, storage: type === 'bool' ? 'u32' : type, offset, length: buffer.words },
@@ -40,8 +41,9 @@ export function relax(memory: HostMemory, command: RelaxCommand): void {
         return next(...values);
       });
       states = results.map((leaves) => leaves.slice(0, state.length));
-      const folded = results.map((leaves): State => leaves.slice(state.length)).reduce(combine, change.identity);
-      isOver = isLast(g, cells, ...folded)[0] === true;
+      const changes = results.map((leaves) => stateOf(leaves.slice(state.length)));
+      const folded = changes.reduce(combine, stateOf(change.identity));
+      isOver = isLast(g, cells, ...leavesOf(folded))[0] === true;
     }
     for (const [place, values] of states.entries()) {
       for (const [k, { type, offset, words }] of leaves.entries()) {

@@ -18,87 +18,94 @@
 export const BLOCK = 1024;
 export const QUAD = 4;
 
-type Combine<S> = (left: S, right: S) => S;
+/** A group of a block has at most 2⁸ quads. */
+const LEVELS = Math.log2(BLOCK / QUAD) + 1;
 
-/** The combination of all elements; undefined if there are none. */
-export function combineAll<S>(elements: readonly S[], combine: Combine<S>): S | undefined {
-  if (elements.length <= BLOCK) return combineBlock(elements, combine);
-  return combineAll(blockTotals(elements, combine), combine);
-}
+/**
+ * Combines elements by the canonical combination tree as they come, so that no more than a few groups of each block are
+ * kept.
+ */
+export class CombinationTree<S> {
+  /** The prefixes of the element that was scanned last. The first element has no exclusive prefix. */
+  exclusive: S | undefined;
+  inclusive: S | undefined;
 
-/** The prefixes of one element. `exclusive` is undefined for the first element. */
-export interface Prefix<S> {
-  readonly exclusive: S | undefined;
-  readonly inclusive: S;
-}
+  readonly #combine: (left: S, right: S) => S;
+  /** The tree of the totals of the blocks that are over, and the prefix before the block that is not. */
+  #blocks: CombinationTree<S> | undefined;
+  #beforeBlock: S | undefined;
+  /** The number of quads of the block that are over; group d is the last one of 2^d quads, for each bit d of the number. */
+  #quads = 0;
+  readonly #groups: S[] = [];
+  /** The quad that is not over: the prefix before it, its elements, and their number. */
+  #beforeQuad: S | undefined;
+  #local: S | undefined;
+  #elements = 0;
 
-/** The inclusive and exclusive prefixes of every element, as the canonical combination tree brackets them. */
-export function prefixes<S>(elements: readonly S[], combine: Combine<S>): Prefix<S>[] {
-  const before =
-    elements.length <= BLOCK
-      ? [undefined]
-      : prefixes(blockTotals(elements, combine), combine).map(({ exclusive }) => exclusive);
-  return before.flatMap((prefix, block) =>
-    blockPrefixes(elements.slice(block * BLOCK, (block + 1) * BLOCK), prefix, combine),
-  );
-}
-
-function blockTotals<S>(elements: readonly S[], combine: Combine<S>): S[] {
-  const totals: S[] = [];
-  for (let from = 0; from < elements.length; from += BLOCK) {
-    totals.push(combineBlock(elements.slice(from, from + BLOCK), combine)!);
+  constructor(combine: (left: S, right: S) => S) {
+    this.#combine = combine;
   }
-  return totals;
-}
 
-function combineBlock<S>(block: readonly S[], combine: Combine<S>): S | undefined {
-  return groupTotals(quadTotals(block, combine), combine).at(-1)![0];
-}
-
-/** The totals of the aligned groups of 2^d quads, for every d. For each size, the last group may have fewer quads. */
-function groupTotals<S>(quads: readonly S[], combine: Combine<S>): (readonly S[])[] {
-  const levels = [quads];
-  for (let groups = quads; groups.length > 1; ) {
-    const halves = groups;
-    groups = Array.from(
-      { length: Math.ceil(halves.length / 2) },
-      (_, i) => join(halves[2 * i], halves[2 * i + 1], combine)!,
-    );
-    levels.push(groups);
+  /** Takes the next element and finds its prefixes. */
+  scan(element: S): void {
+    if (this.#elements === 0) {
+      this.#beforeQuad = this.#join(this.#beforeBlock, this.#quadPrefix());
+      this.exclusive = this.#beforeQuad;
+    } else {
+      this.exclusive = this.inclusive;
+    }
+    const local = this.#join(this.#local, element) as S;
+    this.inclusive = this.#join(this.#beforeQuad, local);
+    this.#take(local);
   }
-  return levels;
-}
 
-function quadTotals<S>(block: readonly S[], combine: Combine<S>): S[] {
-  return Array.from({ length: Math.ceil(block.length / QUAD) }, (_, quad) =>
-    block.slice(quad * QUAD, (quad + 1) * QUAD).reduce(combine),
-  );
-}
-
-function blockPrefixes<S>(block: readonly S[], prefix: S | undefined, combine: Combine<S>): Prefix<S>[] {
-  const groups = groupTotals(quadTotals(block, combine), combine);
-  return groups[0]!.flatMap((_, quad) => {
-    const before = join(prefix, quadPrefix(groups, quad, combine), combine);
-    let local: S | undefined;
-    return block.slice(quad * QUAD, (quad + 1) * QUAD).map((element) => {
-      const exclusive = join(before, local, combine);
-      local = local === undefined ? element : combine(local, element);
-      return { exclusive, inclusive: before === undefined ? local : combine(before, local) };
-    });
-  });
-}
-
-/** The combination of all quads of a block before the given quad, computed from the totals of aligned groups. */
-function quadPrefix<S>(groups: readonly (readonly S[])[], quad: number, combine: Combine<S>): S | undefined {
-  let prefix: S | undefined;
-  for (let level = 0; quad >> level > 0; level++) {
-    if (((quad >> level) & 1) === 0) continue;
-    prefix = join(groups[level]![(quad >> level) - 1], prefix, combine);
+  /** Takes the next element. */
+  add(element: S): void {
+    this.#take(this.#join(this.#local, element) as S);
   }
-  return prefix;
-}
 
-function join<S>(left: S | undefined, right: S | undefined, combine: Combine<S>): S | undefined {
-  if (left === undefined) return right;
-  return right === undefined ? left : combine(left, right);
+  /** The combination of all elements; undefined if there were none. There must be no more elements. */
+  end(): S | undefined {
+    const total = this.#quadPrefix(this.#local);
+    if (this.#blocks === undefined) return total;
+    if (total !== undefined) this.#blocks.add(total);
+    return this.#blocks.end();
+  }
+
+  /** Takes the local prefix of the next element. */
+  #take(local: S): void {
+    this.#local = local;
+    if (++this.#elements < QUAD) return;
+    let level = 0;
+    let group = local;
+    for (; (this.#quads >> level) & 1; level++) group = this.#combine(this.#groups[level] as S, group);
+    this.#groups[level] = group;
+    this.#quads++;
+    this.#elements = 0;
+    this.#local = undefined;
+    if (this.#quads < BLOCK / QUAD) return;
+    this.#quads = 0;
+    this.#blocks ??= new CombinationTree(this.#combine);
+    this.#blocks.add(group);
+    this.#beforeBlock = this.#blocks.#next();
+  }
+
+  /** The exclusive prefix of the next element. */
+  #next(): S | undefined {
+    return this.#join(this.#join(this.#beforeBlock, this.#quadPrefix()), this.#local);
+  }
+
+  /** The combination of the groups of the block, and then of `last`. */
+  #quadPrefix(last?: S): S | undefined {
+    let prefix = last;
+    for (let level = 0; level < LEVELS; level++) {
+      if ((this.#quads >> level) & 1) prefix = this.#join(this.#groups[level], prefix);
+    }
+    return prefix;
+  }
+
+  #join(left: S | undefined, right: S | undefined): S | undefined {
+    if (left === undefined) return right;
+    return right === undefined ? left : this.#combine(left, right);
+  }
 }

@@ -1,5 +1,4 @@
 import { describe, expect } from 'vitest';
-import { combineAll, prefixes } from '../../primitives/contract/combination-tree.ts';
 import { f32 } from '../../primitives/functors/functor.ts';
 import { plus } from '../../primitives/monoid.ts';
 import { reduce } from '../../primitives/reduce.ts';
@@ -7,9 +6,10 @@ import { inclusiveScan } from '../../primitives/scan.ts';
 import { slice } from '../../primitives/slice.ts';
 import { fewRows, hostColumn } from '../arbitraries/columns.ts';
 import { testOnEveryBackend } from '../backends.ts';
-import { caseCount, THOROUGH } from '../cases.ts';
+import { caseCount } from '../cases.ts';
 import { test } from '../law-test.ts';
 import { canonicalLastPrefix, canonicalTotal } from '../laws/canonical-tree.ts';
+import { treePrefixes, treeTotal } from '../support/tree-prefixes.ts';
 
 const concat = (a: string, b: string): string => a + b;
 const bracket = (a: string, b: string): string => `(${a}${b})`;
@@ -18,23 +18,23 @@ const letters = (length: number): string[] => Array.from({ length }, (_, i) => S
 describe('the canonical tree', () => {
   test.prop([fewRows], { numRuns: caseCount(30) })('keeps the order of the elements', (length) => {
     const elements = letters(length);
-    expect(combineAll(elements, concat) ?? '').toBe(elements.join(''));
-    for (const [i, { exclusive, inclusive }] of prefixes(elements, concat).entries()) {
+    expect(treeTotal(elements, concat) ?? '').toBe(elements.join(''));
+    for (const [i, { exclusive, inclusive }] of treePrefixes(elements, concat).entries()) {
       expect(exclusive ?? '').toBe(elements.slice(0, i).join(''));
       expect(inclusive).toBe(elements.slice(0, i + 1).join(''));
     }
   });
 
   test.prop([fewRows], { numRuns: caseCount(30) })('depends on the length only', (length) => {
-    const one = combineAll(letters(length), bracket) ?? '';
-    const other = combineAll(letters(length).toReversed(), bracket) ?? '';
+    const one = treeTotal(letters(length), bracket) ?? '';
+    const other = treeTotal(letters(length).toReversed(), bracket) ?? '';
     const shape = (text: string): string => text.replaceAll(/[a-z]/g, '.');
     expect(shape(one)).toBe(shape(other));
   });
 
   test('has the documented shape', () => {
-    expect(combineAll(letters(6), bracket)).toBe('((((ab)c)d)(ef))');
-    const bracketed = prefixes(letters(14), bracket).map(({ inclusive }) => inclusive);
+    expect(treeTotal(letters(6), bracket)).toBe('((((ab)c)d)(ef))');
+    const bracketed = treePrefixes(letters(14), bracket).map(({ inclusive }) => inclusive);
     expect(bracketed[2]).toBe('((ab)c)');
     expect(bracketed[5]).toBe('((((ab)c)d)(ef))');
     expect(bracketed[8]).toBe('(((((ab)c)d)(((ef)g)h))i)');
@@ -44,8 +44,8 @@ describe('the canonical tree', () => {
 
   test('skips missing elements: -0 stays -0', () => {
     const add = (a: number, b: number): number => a + b;
-    expect(combineAll([-0], add)).toBe(-0);
-    expect(prefixes([-0, -0, -0, -0, -0, -0], add).map(({ inclusive }) => inclusive)).toEqual(Array(6).fill(-0));
+    expect(treeTotal([-0], add)).toBe(-0);
+    expect(treePrefixes([-0, -0, -0, -0, -0, -0], add).map(({ inclusive }) => inclusive)).toEqual(Array(6).fill(-0));
   });
 });
 
@@ -59,12 +59,8 @@ describe('above a million elements, where the tree has a third level', () => {
     const column = context.column(values);
     const result = reduce(column, plus(f32));
     expect(await context.read(result)).toEqual(Float32Array.of(total));
-    // By default, the reference backend is left out, because it needs half a minute to compute these prefixes.
-    if (THOROUGH || context.backend.name !== 'reference') {
-      const sums = context.materialize(slice(inclusiveScan(column, plus(f32)), values.length - 1));
-      expect(await context.read(sums)).toEqual(Float32Array.of(last.inclusive));
-      context.dispose(sums);
-    }
-    context.dispose(result, column);
+    const sums = context.materialize(slice(inclusiveScan(column, plus(f32)), values.length - 1));
+    expect(await context.read(sums)).toEqual(Float32Array.of(last.inclusive));
+    context.dispose(result, sums, column);
   });
 });

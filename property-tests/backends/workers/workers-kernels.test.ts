@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/backend.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import type { Backend, CountRef, MonoidProgram, Store } from '../../../primitives/contract/backend.ts';
-import { combineAll, prefixes } from '../../../primitives/contract/combination-tree.ts';
 import { For, Var } from '../../../primitives/functors/control.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { type AnyMonoid, maximum, minimum, monoid, monoidProgram, plus } from '../../../primitives/monoid.ts';
 import { someOf, THOROUGH } from '../../cases.ts';
+import { treePrefixes, treeTotal } from '../../support/tree-prefixes.ts';
 import { bind, randomWords, upload, wordsOfF32 } from '../../support/workers-programs.ts';
 
 const sizes = [
@@ -413,9 +413,8 @@ test('sums of f32 over a million elements, which take a third level of blocks', 
   const words = floats(n);
   const values = [...new Float32Array(words.buffer, 0, n)];
   const add = (a: number, b: number): number => Math.fround(a + b);
-  const sums = Float32Array.from(prefixes(values, add), ({ inclusive }) => inclusive);
-  const total = combineAll(values, add)!;
-  // The expected words come from a plain loop, because the reference would take half a minute.
+  const sums = Float32Array.from(treePrefixes(values, add), ({ inclusive }) => inclusive);
+  const total = treeTotal(values, add)!;
   const expected = new Uint32Array(Float32Array.from([...sums, total, total]).buffer);
   for (const { name, backend } of someOf(backends, 1)) {
     const out = backend.allocate(n + 2);
