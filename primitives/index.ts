@@ -40,6 +40,7 @@ export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
 export * from './count.ts';
 export * from './cross-reduce.ts';
 export { type CellFormat, type DecodeTilesOptions, decodeTiles, type EncodedTiles } from './decode-tiles.ts';
+export * from './disjoint-sets.ts';
 export * from './expand.ts';
 export type { ExpandFunctor } from './expand-search.ts';
 export * from './extremum.ts';

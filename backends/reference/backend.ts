@@ -16,6 +16,7 @@ import { requireText } from './emit-javascript.ts';
 import { forEach, histogram, reduce, scan, sort, walk, weightedHistogram } from './kernels.ts';
 import { createHostMemory, type HostMemory } from './memory.ts';
 import { relax } from './relax.ts';
+import { unite } from './unite.ts';
 
 export interface ReferenceOptions {
   readonly limits?: Partial<Limits> | undefined;
@@ -45,6 +46,7 @@ const KERNELS: { readonly [K in KernelKind]?: Kernel<CommandOf<K>> } = {
   histogram,
   weightedHistogram,
   relax,
+  unite,
 };
 
 /**

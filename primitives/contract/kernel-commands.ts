@@ -408,6 +408,20 @@ export interface TileHistogramsCommand extends Omit<DecodeTilesCommand, 'kind' |
   readonly into: Cell;
 }
 
+/**
+ * Joins sets of nodes. Word i of `links`, for i below `nodes`, holds a node at or before i with which node i is joined;
+ * and `program(index) = (a, b)`, u32, joins nodes a and b, if both are below `nodes`. In place, word i becomes the first
+ * node of the set of node i. The program must not read `links`.
+ */
+export interface UniteCommand {
+  readonly kind: 'unite';
+  /** The number of edges. */
+  readonly extent: Extent;
+  readonly program: Program;
+  readonly nodes: Extent;
+  readonly links: Cell;
+}
+
 /** The elements of all vectors of a parameter, one element per 32-bit word. */
 export interface VectorLeaf {
   readonly type: 'u32' | 'i32' | 'f32';
@@ -437,7 +451,8 @@ export type KernelCommand =
   | CrossReduceCommand
   | WeightedHistogramCommand
   | DecodeTilesCommand
-  | TileHistogramsCommand;
+  | TileHistogramsCommand
+  | UniteCommand;
 
 /** The name of a kernel. */
 export type KernelKind = KernelCommand['kind'];

@@ -61,7 +61,7 @@ const decoding = {
 
 /**
  * The parts of every command: the one list of what commands read, write and run. A program must not read what its
- * command writes, except that `relax` updates its `state`.
+ * command writes, except that `relax` updates its `state` and `unite` its `links`.
  */
 export const COMMAND_PARTS: { readonly [K in KernelKind]: PartsOf<CommandOf<K>> } = {
   forEach: { extent: 'extent', program: 'program', stores: ['target'] },
@@ -131,6 +131,7 @@ export const COMMAND_PARTS: { readonly [K in KernelKind]: PartsOf<CommandOf<K>> 
     hidden: { bits: 'array', pitch: 'value', bin: 'value' },
     into: 'target',
   },
+  unite: { extent: 'extent', program: 'program', nodes: 'extent', links: 'target' },
 };
 
 /** What replaces the parts of a command. A visitor that only looks at them returns them. */
@@ -188,7 +189,7 @@ export function mapPrograms<C extends KernelCommand>(command: C, program: Comman
 
 /** The buffers of a command. */
 export interface CommandBuffers {
-  /** Without those that `relax` updates in place, which are among the writes. */
+  /** Without those that `relax` and `unite` update in place, which are among the writes. */
   readonly reads: readonly DeviceBuffer[];
   readonly writes: readonly DeviceBuffer[];
 }

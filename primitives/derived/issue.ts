@@ -4,6 +4,7 @@ import { crossReduceByRows } from './cross-reduce-by-rows.ts';
 import { decodeTilesByWalks } from './decode-tiles-by-walks.ts';
 import { relaxByRounds } from './relax-by-rounds.ts';
 import { tileHistogramsByRows } from './tile-histograms-by-rows.ts';
+import { uniteByHooking } from './unite-by-hooking.ts';
 import { weightedHistogramByDigits } from './weighted-histogram-by-digits.ts';
 
 /** What computes the results of a command by other commands, for backends that have no kernel for it. */
@@ -15,6 +16,7 @@ const DERIVED: { readonly [K in KernelKind]?: Derived<K> } = {
   weightedHistogram: weightedHistogramByDigits,
   decodeTiles: decodeTilesByWalks,
   tileHistograms: tileHistogramsByRows,
+  unite: uniteByHooking,
 };
 
 /** Issues a command to a backend, or other commands that compute the same if the backend has no kernel for it. */

@@ -3,6 +3,7 @@ import { concatenateLaws } from './concatenate.ts';
 import { copyIfLaws } from './copy-if.ts';
 import { crossReduceLaws } from './cross-reduce.ts';
 import { decodeTilesLaws } from './decode-tiles.ts';
+import { disjointSetsLaws } from './disjoint-sets.ts';
 import { expandLaws } from './expand.ts';
 import { extremumLaws } from './extremum.ts';
 import { fusionLaws } from './fusion.ts';
@@ -65,6 +66,7 @@ export const primitiveLaws: readonly Law[] = [
   ...expandLaws,
   ...unfoldLaws,
   ...relaxLaws,
+  ...disjointSetsLaws,
   ...crossReduceLaws,
   ...againLaws,
 ];

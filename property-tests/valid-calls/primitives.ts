@@ -220,6 +220,11 @@ export const primitiveCalls: ValidCalls = {
   unique: () => ({ 'keys*': x, ...where }),
   uniqueByKey: () => ({ 'keys*': x, 'values*': x, ...where }),
   upperBound: () => ({ keys: x, needles: x, 'options?': searching }),
+  disjointSets: () => ({
+    edges: { a: x, b: x },
+    nodes: 4,
+    'options?': { 'links?': context.materialize(q.sequence(4)), ...at },
+  }),
   weightedHistogram: () => ({ bins: x, count: 4, weights: { x }, ...where }),
   input: {
     args: () => ({ shape: { x: q.u32 }, capacity: 7, 'options?': { 'storage?': { x: 'u8' } } }),

@@ -17,6 +17,7 @@ import { layoutGrids, type RelaxLayout } from './relax/relax-layout.ts';
 import { forEach } from './rows/for-each.ts';
 import { walk } from './rows/walk.ts';
 import { scan } from './scan/scan.ts';
+import { bindsLinks, unite } from './sets/unite.ts';
 import { sort } from './sort/sort.ts';
 import { decodeTiles, takesDecoding } from './tiles/decode-tiles.ts';
 import { takesTileHistograms, tileHistograms } from './tiles/tile-histograms.ts';
@@ -79,6 +80,11 @@ const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> }
     named: ({ bin }) => bin,
     layout: takesTileHistograms,
     launch: tileHistograms,
+  },
+  unite: {
+    named: ({ program }) => program,
+    layout: bindsLinks,
+    launch: unite,
   },
 };
 

@@ -5,9 +5,10 @@ import type { Parameters } from './parameters.ts';
 
 /**
  * How a kernel accesses a buffer. With `update`, the kernel both reads and writes words. With `atomic`, it only
- * combines values into words. With `spine`, the workgroups of one dispatch communicate through atomic words.
+ * combines values into words. With `spine`, the workgroups of one dispatch communicate through atomic words. With
+ * `links`, threads read words that others lower.
  */
-export type Access = 'read' | 'write' | 'update' | 'atomic' | 'spine';
+export type Access = 'read' | 'write' | 'update' | 'atomic' | 'spine' | 'links';
 
 /**
  * A range of parts (GPU buffers) of a device buffer that a kernel binds as one array: `count` parts from part `first`
@@ -105,7 +106,7 @@ const atomics: Readonly<Record<AtomicCombination, string>> = {
 
 function declare(name: string, access: Access): string {
   const space = access === 'read' ? 'storage, read' : 'storage, read_write';
-  const element = access === 'atomic' || access === 'spine' ? 'atomic<u32>' : 'u32';
+  const element = ['atomic', 'spine', 'links'].includes(access) ? 'atomic<u32>' : 'u32';
   return `@group(1) @binding(${name.slice(1)}) var<${space}> ${name}: array<${element}>;`;
 }
 
@@ -122,6 +123,10 @@ ${words.join('\n')}`;
 /** WGSL of `carry_n(word, value)`, which adds to a word and returns whether the sum overflowed 32 bits. */
 function carrier(slot: number, name: string): string {
   return `fn carry_${slot}(word: u32, value: u32) -> bool { return atomicAdd(&${name}[word], value) > ~value; }`;
+}
+
+function peeker(slot: number, name: string): string {
+  return `fn peek_${slot}(word: u32) -> u32 { return atomicLoad(&${name}[word]); }`;
 }
 
 function accessors(slot: number, { access, memory }: Binding, names: readonly string[]): string[] {
@@ -149,10 +154,15 @@ function accessors(slot: number, { access, memory }: Binding, names: readonly st
         ),
         ...(names.length === 1 ? [carrier(slot, names[0]!)] : []),
       ];
+    case 'links':
+      return [
+        peeker(slot, names[0]!),
+        `fn lower_${slot}(word: u32, value: u32) -> u32 { return atomicMin(&${names[0]!}[word], value); }`,
+      ];
     case 'spine': {
       const [name] = names;
       return [
-        `fn peek_${slot}(word: u32) -> u32 { return atomicLoad(&${name}[word]); }`,
+        peeker(slot, name!),
         `fn raise_${slot}(word: u32, value: u32) { atomicMax(&${name}[word], value); }`,
         `fn count_${slot}(word: u32) -> u32 { return atomicAdd(&${name}[word], 1u); }`,
       ];

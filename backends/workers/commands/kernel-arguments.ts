@@ -348,6 +348,11 @@ function emitLength(code: Code, word: number): Int32Local {
   return length;
 }
 
+/** Loads a length into a local. `word` is the index of the first of its three kernel-specific words. */
+export function emitOwnLength(code: Code, word: number): Int32Local {
+  return emitLength(code, HEADER_WORDS + word);
+}
+
 /** `max(0, count − minus)` for unsigned operands: the part of a count that remains after `minus` is subtracted. */
 export function restOf(count: Int32, minus: Int32): Int32 {
   return count.gtU(minus).select(count.sub(minus), 0);

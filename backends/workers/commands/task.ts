@@ -17,6 +17,7 @@ import { launchForEach } from '../kernels/rows/for-each.ts';
 import { launchWalk } from '../kernels/rows/walk.ts';
 import { launchExactScan } from '../kernels/scan/scan.ts';
 import { launchTreeScan } from '../kernels/scan/tree-scan.ts';
+import { launchUnite } from '../kernels/sets/unite.ts';
 import { launchSort } from '../kernels/sort/sort.ts';
 import { launchDecodeTiles } from '../kernels/tiles/decode-tiles.ts';
 import { launchTileHistograms } from '../kernels/tiles/tile-histograms.ts';
@@ -42,6 +43,9 @@ const SORT_PASS_COST = 8;
 
 /** Approximate cost, in nanoseconds, of decoding a cell of a tile. */
 const DECODING_COST = 1;
+
+/** Approximate cost, in nanoseconds, of following links from a node to the root of its set. */
+const PATHS_COST = 30;
 
 /** The task of a command, with the chosen kernel and the estimated cost. */
 export function taskOf(command: KernelCommand): KernelTask {
@@ -148,6 +152,16 @@ export function taskOf(command: KernelCommand): KernelTask {
         fixedCost: costOfClearing(bins * histograms),
         writes: [into.buffer],
         launch: (launcher) => launchTileHistograms(launcher, command),
+      };
+    }
+    case 'unite': {
+      const { extent, program, nodes, links } = command;
+      return {
+        extent,
+        cost: costOf(program.module) + PATHS_COST,
+        fixedCost: PATHS_COST * capacityOf(nodes),
+        writes: [links.buffer],
+        launch: (launcher) => launchUnite(launcher, command),
       };
     }
   }

@@ -86,6 +86,7 @@ const primitives: { readonly [name: string]: Primitive } = {
   histogramEven: (x, options) => q.histogramEven(x, 0, 100, 4, options),
   rankHistogram: (x, options) =>
     q.rankHistogram({ active: q.map(isOdd, { x }), x }, element, { ...options, ranks: 2, bins: 8, histograms: 2 }),
+  disjointSets: (x, options) => q.disjointSets({ a: x, b: q.sequence(ROWS) }, ROWS, options),
   weightedHistogram: (x, options) => q.weightedHistogram(x, 16, { x }, options),
   sort: (x, options) => q.sort(x, options),
   sortByKey: (x, options) => q.sortByKey(x, q.sequence(ROWS), options),

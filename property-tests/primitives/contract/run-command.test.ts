@@ -65,6 +65,7 @@ test('the parts of a command are all its buffers and programs', () => {
   const times = fn('times', { a: u32, b: u32 }, u32, ({ a, b }) => a.mul(b));
   q.crossReduce({ a: some }, { b: q.sequence(3) }, times, q.plus(u32));
   q.weightedHistogram(some, 4, { w: some });
+  q.disjointSets({ a: some, b: some }, some.length);
   const binOf = fn('binOf', { x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank }) => ({
     bin: x.add(rank),
     histogram: 0,
