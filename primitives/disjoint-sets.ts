@@ -34,9 +34,9 @@ export interface DisjointSetsOptions extends ContextOption {
  * Nodes are the numbers `0 … nodes − 1`. A node whose result is the node itself is the first of its set, so the number
  * of these nodes is the number of sets. Edges with an end that is no node join nothing, so a view can skip rows.
  *
- * - Work O((nodes + edges) log nodes), in practice O(nodes + edges). Span O(log² nodes) for most graphs; on WebGPU and
- *   workers, threads join edges at the same time, and may meet at the same sets. Deterministic: the first node of a set
- *   depends on no order. No shape of a graph is slow: paths are halved as they are followed.
+ * - Work O((nodes + edges) log nodes), in practice O(nodes + edges): paths are halved as they are followed, and no shape
+ *   of a graph is slow. On WebGPU and workers, threads join edges at the same time. Deterministic: the first node of a
+ *   set depends on no order.
  * - Without edges, every node is alone. Accepts device counts (lengths that only the device knows), also as the number
  *   of nodes. The edges may be views, which are not stored.
  * - Equivalent loop: `for (let i = 0; i < n; i++) unite(find(a[i]), find(b[i]))`, then `out[i] = find(i)`, where the
