@@ -96,6 +96,8 @@ export { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } fro
 export { type OutsideOf, type StencilArguments, type StencilOptions, stencil } from './stencil.ts';
 export * from './tile-histograms.ts';
 export { type TileOptions, tileSums } from './tile-sums.ts';
+export * from './transpose.ts';
 export * from './unfold.ts';
 export type { WalkStart, WalkState, WalkStep } from './walk-functors.ts';
 export * from './weighted-histogram.ts';
+export * from './window-sum.ts';

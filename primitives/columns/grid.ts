@@ -48,6 +48,16 @@ export function commonGrid(
   return common;
 }
 
+/** The grid that columns share, for what works on grids only. */
+export function gridOf(columns: Parameters<typeof commonGrid>[0], primitive: string): Grid {
+  const grid = commonGrid(columns, primitive);
+  if (grid !== undefined) return grid;
+  throw new ArgumentError('grid/none', `The columns given to ${primitive} do not have the shape of a grid.`, {
+    expected: 'cells in rows and columns',
+    remedy: 'Give them a shape: asGrid(cells, { rows, columns }), or context.column(array, { rows, columns }).',
+  });
+}
+
 export function sameGrid(a: Grid | undefined, b: Grid | undefined): boolean {
   return a === b || (a?.rows === b?.rows && a?.columns === b?.columns);
 }

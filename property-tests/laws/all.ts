@@ -32,6 +32,7 @@ import { tileHistogramsLaws } from './tile-histograms.ts';
 import { tileSumsLaws } from './tile-sums.ts';
 import { unfoldLaws } from './unfold.ts';
 import { weightedHistogramLaws } from './weighted-histogram.ts';
+import { windowSumLaws } from './window-sum.ts';
 
 export { kernelLaws };
 
@@ -42,6 +43,7 @@ export const primitiveLaws: readonly Law[] = [
   ...sliceLaws,
   ...stencilLaws,
   ...gridLaws,
+  ...windowSumLaws,
   ...gatherLaws,
   ...fusionLaws,
   ...scatterLaws,

@@ -201,6 +201,7 @@ export const primitiveCalls: ValidCalls = {
     args: { cell: x },
     'options?': { 'boundary?': 'clamp', 'width?': 3 },
   }),
+  transpose: () => ({ 'table*': q.asGrid(x, { rows: 1, columns: 3 }) }),
   tabulate: () => ({ length: 3, functor: ofIndex }),
   times: scalar,
   unfold: () => ({
@@ -224,6 +225,10 @@ export const primitiveCalls: ValidCalls = {
     edges: { a: x, b: x },
     nodes: 4,
     'options?': { 'links?': context.materialize(q.sequence(4)), ...at },
+  }),
+  windowSum: () => ({
+    cells: q.asGrid(x, { rows: 1, columns: 3 }),
+    options: { width: 3, 'height?': 1, 'boundary?': 'clamp', 'outside?': 1, ...at },
   }),
   weightedHistogram: () => ({ bins: x, count: 4, weights: { x }, ...where }),
   input: {

@@ -87,6 +87,8 @@ const primitives: { readonly [name: string]: Primitive } = {
   rankHistogram: (x, options) =>
     q.rankHistogram({ active: q.map(isOdd, { x }), x }, element, { ...options, ranks: 2, bins: 8, histograms: 2 }),
   disjointSets: (x, options) => q.disjointSets({ a: x, b: q.sequence(ROWS) }, ROWS, options),
+  windowSum: (x, options) =>
+    q.windowSum(q.asGrid(x, { rows: 1, columns: x.length as number }), { width: 3, ...options }),
   weightedHistogram: (x, options) => q.weightedHistogram(x, 16, { x }, options),
   sort: (x, options) => q.sort(x, options),
   sortByKey: (x, options) => q.sortByKey(x, q.sequence(ROWS), options),
