@@ -1,10 +1,13 @@
-import { requireFunctor } from './checks/arguments.ts';
+import { requireFunctor, requireOptions } from './checks/arguments.ts';
+import { anything, someRecord } from './checks/kinds.ts';
 import {
   Column,
   type ColumnOwner,
   columnsOf,
   commonLength,
+  type DeviceLength,
   type Memory,
+  requireLength,
   requireType,
   type Table,
   withColumns,
@@ -13,7 +16,8 @@ import { contextOf } from './columns/current-context.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { destination, fuse, type Loader, storeWord } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
+import { type CapacityOption, expectRows, withCapacity } from './context/capacity-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { capacityOf, type Store } from './contract/backend.ts';
 import { type bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
@@ -25,8 +29,9 @@ import { countIn, fusedScan } from './scan.ts';
 export type Predicate = Column<'bool'> | RowFunctor<typeof bool>;
 
 /**
- * The rows for which the predicate holds, in order. Only the device knows the length of the result; the capacity of the
- * result is that of the input.
+ * The rows for which the predicate holds, in order. Only the device knows the length of the result. The result has room
+ * for all rows of the input or, with the option `capacity`, for that many: if more rows hold, every read of the result,
+ * and of columns derived from it, throws a {@link CapacityError} with the capacity needed.
  *
  * - Work O(n), span O(log n), one pass over the input. Deterministic, stable.
  * - An empty input gives an empty result. Accepts device counts (lengths that only the device knows).
@@ -36,13 +41,32 @@ export type Predicate = Column<'bool'> | RowFunctor<typeof bool>;
  * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
  * await ctx.read(copyIf(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [1, 3]
  */
-export function copyIf<C extends Table>(table: C, keep: Predicate, options?: ContextOption): C {
-  return inContext('copyIf', options, () => compact('copyIf', table, choiceOf('copyIf', table, keep)));
+export function copyIf<C extends Table>(table: C, keep: Predicate, options?: CapacityOption): C {
+  return withCapacity('copyIf', options, (capacity) =>
+    compact('copyIf', table, choiceOf('copyIf', table, keep), capacity),
+  );
+}
+
+/** As {@link copyIf}, for another primitive, which error messages name. */
+export function copyRows<C extends Table>(
+  primitive: string,
+  table: C,
+  flags: Column<'bool'>,
+  capacity: number | undefined,
+): C {
+  return compact(primitive, table, choiceOf(primitive, table, flags), capacity);
+}
+
+/** Options of {@link partition}. */
+export interface PartitionOptions extends ContextOption {
+  /** The maximum number of rows of one table or of both; see the option of {@link copyIf}. */
+  readonly capacity?: { readonly selected?: number | undefined; readonly rejected?: number | undefined } | undefined;
 }
 
 /**
  * The rows for which the predicate holds and the other rows, both in order: a stable partition into two tables, in
- * one pass. Cost, determinism and edge cases are those of {@link copyIf}.
+ * one pass. Cost, determinism and edge cases are those of {@link copyIf}. A table that outgrows its capacity does not
+ * concern the other.
  *
  * - Equivalent loop: `for (const row of rows) (keep(row) ? selected : rejected).push(row)`.
  *
@@ -54,9 +78,21 @@ export function copyIf<C extends Table>(table: C, keep: Predicate, options?: Con
 export function partition<C extends Table>(
   table: C,
   keep: Predicate,
-  options?: ContextOption,
+  options: PartitionOptions = {},
 ): { readonly selected: C; readonly rejected: C } {
-  return inContext('partition', options, () => split(table, choiceOf('partition', table, keep)));
+  requireOptions<PartitionOptions>('partition', { context: anything, capacity: someRecord }, options);
+  const { capacity = {} } = options;
+  requireOptions<Capacities>(
+    'partition',
+    { selected: anything, rejected: anything },
+    capacity,
+    undefined,
+    'options.capacity',
+  );
+  for (const [side, rows] of Object.entries(capacity)) {
+    if (rows !== undefined) requireLength(rows, 'partition', `the option capacity.${side}`);
+  }
+  return inNamedContext('partition', options, () => split(table, choiceOf('partition', table, keep), capacity));
 }
 
 /**
@@ -69,8 +105,10 @@ export function partition<C extends Table>(
  * const odd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
  * await ctx.read(removeIf(ctx.column(Uint32Array.of(1, 2, 3)), odd)); // Uint32Array [2]
  */
-export function removeIf<C extends Table>(table: C, remove: Predicate, options?: ContextOption): C {
-  return inContext('removeIf', options, () => compact('removeIf', table, choiceOf('removeIf', table, remove, false)));
+export function removeIf<C extends Table>(table: C, remove: Predicate, options?: CapacityOption): C {
+  return withCapacity('removeIf', options, (capacity) =>
+    compact('removeIf', table, choiceOf('removeIf', table, remove, false), capacity),
+  );
 }
 
 /** Returns a column with one flag for each row of the table: whether the predicate holds for the row. */
@@ -113,13 +151,16 @@ function choiceOf(primitive: string, table: Table, predicate: Predicate, wanted 
 /** Memory for the selected rows and for their number. */
 interface Chosen<C extends Table> {
   readonly count: Memory;
+  readonly length: DeviceLength;
   readonly rows: C;
 }
 
-function compact<C extends Table>(primitive: string, table: C, choice: Choice): C {
+type Capacities = NonNullable<PartitionOptions['capacity']>;
+
+function compact<C extends Table>(primitive: string, table: C, choice: Choice, capacity: number | undefined): C {
   const { context, length, columns, flag, flagKey } = choice;
   return context.scope(() => {
-    const { count, rows } = reserve(table, choice);
+    const { count, length: chosen, rows } = reserve(table, choice, capacity);
     fusedScan(primitive, {
       context,
       length,
@@ -132,15 +173,20 @@ function compact<C extends Table>(primitive: string, table: C, choice: Choice): 
       form: { kind: 'compact', selected: 0 },
       keys: { element: flagKey, emit: { by: [compact], columns } },
     });
+    expectRows(primitive, context, chosen, capacityOf(length));
     return rows;
   });
 }
 
-function split<C extends Table>(table: C, choice: Choice): { readonly selected: C; readonly rejected: C } {
+function split<C extends Table>(
+  table: C,
+  choice: Choice,
+  capacity: Capacities,
+): { readonly selected: C; readonly rejected: C } {
   const { context, length, columns, flag, flagKey } = choice;
   return context.scope(() => {
-    const selected = reserve(table, choice);
-    const rejected = reserve(table, choice);
+    const selected = reserve(table, choice, capacity.selected);
+    const rejected = reserve(table, choice, capacity.rejected);
     fusedScan('partition', {
       context,
       length,
@@ -159,15 +205,21 @@ function split<C extends Table>(table: C, choice: Choice): { readonly selected: 
       keys: { element: flagKey, emit: { by: [split], columns } },
     });
     countOthers(choice, selected.count, rejected.count);
+    for (const side of [selected, rejected]) expectRows('partition', context, side.length, capacityOf(length));
     return { selected: selected.rows, rejected: rejected.rows };
   });
 }
 
-function reserve<C extends Table>(table: C, { context, length }: Choice): Chosen<C> {
+function reserve<C extends Table>(
+  table: C,
+  { context, length }: Choice,
+  capacity = Number.POSITIVE_INFINITY,
+): Chosen<C> {
   const count = context.allocate(1);
-  const chosen = countIn(count, 0, capacityOf(length));
+  const chosen = countIn(count, 0, Math.min(capacity, capacityOf(length)));
   return {
     count,
+    length: chosen,
     rows: withColumns(
       table,
       columnsOf(table).map(({ type }) => context.stored(type, chosen)),

@@ -20,6 +20,7 @@ export type { Grid } from './columns/grid.ts';
 export type { HostArray, HostArrayOf, StoredArrayOf } from './columns/host-array.ts';
 export type { ViewReport } from './columns/view-reports.ts';
 export * from './concatenate.ts';
+export type { CapacityOption } from './context/capacity-option.ts';
 export * from './context/context.ts';
 export type { ContextOption } from './context/context-option.ts';
 export type { IntoArray, IntoArrayOf, IntoTable, ReadOptions } from './context/downloads.ts';
@@ -36,7 +37,7 @@ export type {
 export type { ElementFiller, ElementReader, UploadOptions, UploadSource } from './context/uploads.ts';
 export * from './contract/backend.ts';
 export type { GpuBuffer, GpuBufferLike } from './contract/gpu-types.ts';
-export { copyIf, type Predicate, partition, removeIf } from './copy-if.ts';
+export { copyIf, type PartitionOptions, type Predicate, partition, removeIf } from './copy-if.ts';
 export * from './count.ts';
 export * from './cross-reduce.ts';
 export { type CellFormat, type DecodeTilesOptions, decodeTiles, type EncodedTiles } from './decode-tiles.ts';

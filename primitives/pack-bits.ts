@@ -1,6 +1,7 @@
 import { wrongArgument } from './checks/arguments.ts';
 import { type Column, requireType } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf, storeRows } from './columns/program.ts';
+import { type CapacityOption, expectRows, withCapacity } from './context/capacity-option.ts';
 import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 import { u32 } from './functors/functor.ts';
 import { ctz, popcount } from './functors/standard/bits.ts';
@@ -63,8 +64,8 @@ export function hasBit(word: U32, row: U32): Bool {
  * @example
  * await ctx.read(bitPlaces(ctx.column(Uint32Array.of(5, 1)))); // Uint32Array [0, 2, 32]
  */
-export function bitPlaces(words: Column<'u32'>, options?: ContextOption): Column<'u32'> {
-  return inContext('bitPlaces', options, () => {
+export function bitPlaces(words: Column<'u32'>, options?: CapacityOption): Column<'u32'> {
+  return withCapacity('bitPlaces', options, (capacity = Number.POSITIVE_INFINITY) => {
     requireType(words, ['u32'], 'words', 'bitPlaces');
     const context = requireContext([words], 'bitPlaces');
     const { length } = words;
@@ -88,7 +89,8 @@ export function bitPlaces(words: Column<'u32'>, options?: ContextOption): Column
           emit: { by: [bitPlaces], columns: [] },
         },
       });
-      const places = context.stored('u32', countIn(count, 0, 32 * words.capacity));
+      const placed = countIn(count, 0, Math.min(capacity, 32 * words.capacity));
+      const places = context.stored('u32', placed);
       const start = fuse(
         'bitPlacesStart',
         [],
@@ -119,6 +121,7 @@ export function bitPlaces(words: Column<'u32'>, options?: ContextOption): Column
         changing: 2,
         stores: [{ ...destination(places), index: 4, value: 3 }],
       });
+      expectRows('bitPlaces', context, placed, 32 * words.capacity);
       return places;
     });
   });

@@ -1,9 +1,10 @@
 import { type Column, type ColumnsOf, columnsOf, commonLength, type Table, withColumns } from './columns/column.ts';
 import { destination } from './columns/program.ts';
 import { wordsOf } from './columns/words.ts';
-import { type ContextOption, inContext, inContextOf, requireContext } from './context/context-option.ts';
+import { type CapacityOption, expectRows, withCapacity } from './context/capacity-option.ts';
+import { inContextOf, requireContext } from './context/context-option.ts';
 import { capacityOf } from './contract/backend.ts';
-import { copyIf } from './copy-if.ts';
+import { copyRows } from './copy-if.ts';
 import { u32 } from './functors/functor.ts';
 import { assemble, type Shape } from './functors/shapes.ts';
 import type { U32 } from './functors/value.ts';
@@ -16,7 +17,8 @@ import { constant } from './sequence.ts';
 /**
  * Combines the values of every run of adjacent equal keys. The result has one row for each run, with the key and the
  * combination of the values in order. Only adjacent equal keys are combined; sort by key first to combine all equal
- * keys. Only the device knows the length of the result.
+ * keys. Only the device knows the length of the result, which has room for all rows of the input or for those of the
+ * option `capacity`; see {@link copyIf}.
  *
  * - The monoid must be associative with a neutral identity; it need not be commutative.
  * - Work O(n), span O(log n), one pass over the input, even if runs are long. Deterministic, as a scan is.
@@ -33,28 +35,30 @@ export function reduceByKey<K extends Table, S extends Shape>(
   keys: K,
   values: ColumnsOf<S>,
   monoid: Monoid<S>,
-  options?: ContextOption,
+  options?: CapacityOption,
 ): { readonly keys: K; readonly values: ColumnsOf<S> } {
-  return inContext('reduceByKey', options, () => reduceRuns(keys, values, monoid));
+  return withCapacity('reduceByKey', options, (capacity) => reduceRuns('reduceByKey', keys, values, monoid, capacity));
 }
 
 function reduceRuns<K extends Table, S extends Shape>(
+  primitive: string,
   keys: K,
   values: ColumnsOf<S>,
   monoid: Monoid<S>,
+  capacity = Number.POSITIVE_INFINITY,
 ): { readonly keys: K; readonly values: ColumnsOf<S> } {
-  const keyColumns = columnsOf(keys, 'reduceByKey', 'keys');
-  commonLength(keyColumns, 'reduceByKey');
+  const keyColumns = columnsOf(keys, primitive, 'keys');
+  commonLength(keyColumns, primitive);
   const keyWords = keyColumns.map(wordsOf);
-  const valueColumns = operandsOf('reduceByKey', values as Table, monoid, 'values');
-  const context = requireContext([...keyColumns, ...valueColumns], 'reduceByKey');
-  const length = commonLength([...keyColumns, ...valueColumns], 'reduceByKey');
+  const valueColumns = operandsOf(primitive, values as Table, monoid, 'values');
+  const context = requireContext([...keyColumns, ...valueColumns], primitive);
+  const length = commonLength([...keyColumns, ...valueColumns], primitive);
   const byRun = combinedByRun(monoid as unknown as Monoid<Shape>);
   return context.scope(() => {
     const total = context.allocate(monoidProgram(byRun).types.length);
-    const runs = countIn(total, 0, capacityOf(length));
+    const runs = countIn(total, 0, Math.min(capacity, capacityOf(length)));
     const stored = [...keyColumns, ...valueColumns].map(({ type }) => context.stored(type, runs));
-    fusedScan('reduceByKey', {
+    fusedScan(primitive, {
       context,
       length,
       monoid: byRun,
@@ -75,6 +79,7 @@ function reduceRuns<K extends Table, S extends Shape>(
         emit: { by: [reduceRuns], columns: keyWords, lengths: [length] },
       },
     });
+    expectRows(primitive, context, runs, capacityOf(length));
     return {
       keys: withColumns(keys, stored),
       values: assemble<Column>(monoid.shape, stored.slice(keyColumns.length)) as ColumnsOf<S>,
@@ -96,10 +101,12 @@ function reduceRuns<K extends Table, S extends Shape>(
 export function uniqueByKey<K extends Table, V extends Table>(
   keys: K,
   values: V,
-  options?: ContextOption,
+  options?: CapacityOption,
 ): { readonly keys: K; readonly values: V } {
   columnsOf(values, 'uniqueByKey', 'values');
-  return inContext('uniqueByKey', options, () => copyHeads('uniqueByKey', keys, { keys, values })) as {
+  return withCapacity('uniqueByKey', options, (capacity) =>
+    copyHeads('uniqueByKey', keys, { keys, values }, capacity),
+  ) as {
     readonly keys: K;
     readonly values: V;
   };
@@ -114,14 +121,14 @@ export function uniqueByKey<K extends Table, V extends Table>(
  * @example
  * await ctx.read(unique(ctx.column(Uint32Array.of(4, 4, 2, 4)))); // Uint32Array [4, 2, 4]
  */
-export function unique<K extends Table>(keys: K, options?: ContextOption): K {
-  return inContext('unique', options, () => copyHeads('unique', keys, keys));
+export function unique<K extends Table>(keys: K, options?: CapacityOption): K {
+  return withCapacity('unique', options, (capacity) => copyHeads('unique', keys, keys, capacity));
 }
 
 /** Copies the first row of every run of equal keys. */
-function copyHeads<C extends Table>(primitive: string, keys: Table, rows: C): C {
+function copyHeads<C extends Table>(primitive: string, keys: Table, rows: C, capacity: number | undefined): C {
   const heads = headsOf(primitive, keys);
-  return inContextOf(primitive, columnsOf(rows), () => copyIf(rows, heads));
+  return inContextOf(primitive, columnsOf(rows), () => copyRows(primitive, rows, heads, capacity));
 }
 
 /**
@@ -133,11 +140,11 @@ function copyHeads<C extends Table>(primitive: string, keys: Table, rows: C): C 
  */
 export function runLengthEncode<K extends Table>(
   keys: K,
-  options?: ContextOption,
+  options?: CapacityOption,
 ): { readonly keys: K; readonly values: ColumnsOf<typeof u32> } {
   const columns = columnsOf(keys, 'runLengthEncode', 'keys');
   const ones = constant(u32, 1, commonLength(columns, 'runLengthEncode'));
-  return inContext('runLengthEncode', options, () =>
-    inContextOf('runLengthEncode', columns, () => reduceByKey(keys, ones, plus(u32))),
+  return withCapacity('runLengthEncode', options, (capacity) =>
+    inContextOf('runLengthEncode', columns, () => reduceRuns('runLengthEncode', keys, ones, plus(u32), capacity)),
   );
 }

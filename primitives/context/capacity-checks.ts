@@ -131,7 +131,6 @@ function capacityOutgrown({ length, primitive }: Check, needed: number): Capacit
   return new CapacityError('capacity/outgrown', `${primitive} made more rows than its capacity.`, {
     expected: `at most ${length.limit} rows`,
     got: needed,
-    remedy:
-      'Pass a larger capacity, pass the rows in parts, or omit the capacity: then the call waits for the number of rows.',
+    remedy: 'Pass a larger capacity, pass the rows in parts, or omit the capacity.',
   });
 }

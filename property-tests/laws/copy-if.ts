@@ -1,3 +1,5 @@
+import fc from 'fast-check';
+import { columnsOf, type Table } from '../../primitives/columns/column.ts';
 import { copyIf, partition, removeIf } from '../../primitives/copy-if.ts';
 import { bool, f32, fn, i32, u32 } from '../../primitives/functors/functor.ts';
 import { rowsOf } from '../arbitraries/columns.ts';
@@ -66,6 +68,31 @@ export const copyIfLaws: readonly Law[] = [
     };
     assertSameBytes(result, expected, 'rows', true);
   }),
+  law(
+    'a capacity for the rows that there are changes nothing',
+    [rows, presentation, fc.nat(3)],
+    async (run, host, how, spare) => {
+      const [some, others] = [where(host.flag, true), where(host.flag, false)];
+      const capacity = { selected: some.length + spare, rejected: others.length };
+      const rooms = (table: Table): number[] => columnsOf(table).map((column) => column.capacity);
+      const result = await run((context) => {
+        const table = present(context, host, how);
+        const kept = copyIf(table, table.flag, { capacity: capacity.selected });
+        const parts = partition(table, table.flag, { capacity });
+        if ([...rooms(kept), ...rooms(parts.selected)].some((room) => room > capacity.selected)) {
+          throw new Error('The result has more room than its capacity.');
+        }
+        return { kept, removed: removeIf(table, table.flag, { capacity: capacity.rejected }), parts };
+      });
+      const expected = { kept: take(host, some), removed: take(host, others) };
+      assertSameBytes(
+        result,
+        { ...expected, parts: { selected: expected.kept, rejected: expected.removed } },
+        'rows',
+        true,
+      );
+    },
+  ),
   law('copyIf is idempotent', [rows, presentation], async (run, host, how) => {
     const result = await run((context) => {
       const table = present(context, host, how);

@@ -37,11 +37,14 @@ const placing = fn('placing', { left: u32 }, { ...steps, value: { index: u32, va
 const nothing = (): void => {};
 const at = { 'context?': context };
 const where = { 'options?': at };
-const predicate = (name: string) => (): { readonly [name: string]: unknown } => ({
-  'table*': x,
-  [name]: isOdd,
-  ...where,
-});
+const within = { 'options?': { 'capacity?': 9, ...at } };
+const predicate =
+  (name: string, options: { readonly [name: string]: unknown } = where) =>
+  (): { readonly [name: string]: unknown } => ({
+    'table*': x,
+    [name]: isOdd,
+    ...options,
+  });
 const scalar = (): { readonly [name: string]: unknown } => ({ type: u32 });
 const sorting = { 'descending?': true, 'bits?': { from: 0, to: 32 }, ...at };
 const searching = { 'descending?': true };
@@ -77,10 +80,10 @@ export const primitiveCalls: ValidCalls = {
   bitOr: scalar,
   bitXor: scalar,
   capacityOf: () => ({ length: 3 }),
-  bitPlaces: () => ({ words: x, ...where }),
+  bitPlaces: () => ({ words: x, ...within }),
   concatenate: () => ({ tables: [x, x], ...where }),
   constant: { args: () => ({ shape: u32, value: 1, length: 3 }), takes: NO_FIELDS },
-  copyIf: predicate('predicate'),
+  copyIf: predicate('predicate', within),
   count: predicate('predicate'),
   exclusiveScan: () => ({ input: x, monoid: sum, ...where }),
   expand: {
@@ -142,7 +145,9 @@ export const primitiveCalls: ValidCalls = {
   tileSums: () => ({ values: x, options: { columns: 2, rows: 3, ...at } }),
   narrow: () => ({ values: x, format: 'u16', ...where }),
   packBits: () => ({ flags: q.map(isOdd, { x }), ...where }),
-  partition: predicate('predicate'),
+  partition: predicate('predicate', {
+    'options?': { 'capacity?': { 'selected?': 9, 'rejected?': 9 }, ...at },
+  }),
   plus: scalar,
   product: () => ({ fields: { total: sum } }),
   quantiles: () => ({ 'keys*': x, fractions: [0.5], 'options?': { 'descending?': true, ...at } }),
@@ -162,8 +167,8 @@ export const primitiveCalls: ValidCalls = {
     takes: { 'pair: a functor': 'of columns alone' },
   },
   reduce: () => ({ input: x, monoid: sum, ...where }),
-  reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...where }),
-  removeIf: predicate('predicate'),
+  reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...within }),
+  removeIf: predicate('predicate', within),
   relax: () => ({
     grids: { width: context.column(Uint32Array.of(3)), height: context.column(Uint32Array.of(1)) },
     step: middle,
@@ -173,7 +178,7 @@ export const primitiveCalls: ValidCalls = {
   }),
   reverse: () => ({ 'table*': x }),
   runHeads: () => ({ 'keys*': x }),
-  runLengthEncode: () => ({ 'keys*': x, ...where }),
+  runLengthEncode: () => ({ 'keys*': x, ...within }),
   scatter: () => ({
     'rows*': x,
     indices: x,
@@ -218,8 +223,8 @@ export const primitiveCalls: ValidCalls = {
     onto: context.materialize(q.sequence(4)),
     'options?': { 'captures?': {} },
   }),
-  unique: () => ({ 'keys*': x, ...where }),
-  uniqueByKey: () => ({ 'keys*': x, 'values*': x, ...where }),
+  unique: () => ({ 'keys*': x, ...within }),
+  uniqueByKey: () => ({ 'keys*': x, 'values*': x, ...within }),
   upperBound: () => ({ keys: x, needles: x, 'options?': searching }),
   disjointSets: () => ({
     edges: { a: x, b: x },

@@ -75,7 +75,41 @@ const derivations: Readonly<
   part: [(x) => q.slice(x, 1, 4), (x) => x.slice(1, 4)],
 };
 
+const isLow = fn({ x: u32 }, bool, ({ x }) => x.lt(20));
+const runStarts = (x: readonly number[]): number[] => [...x.keys()].filter((i) => i === 0 || x[i] !== x[i - 1]);
+const bitsOf = (x: readonly number[]): number[] =>
+  x.flatMap((word, i) => [...Array(32).keys()].filter((bit) => (word >>> bit) & 1).map((bit) => 32 * i + bit));
+
+/** Primitives that store as many rows as there are, up to a capacity. */
+const fits: Readonly<Record<string, [(x: Words, capacity: number) => Words, (x: readonly number[]) => number[]]>> = {
+  copyIf: [(x, capacity) => q.copyIf(x, isLow, { capacity }), (x) => x.filter((each) => each < 20)],
+  removeIf: [(x, capacity) => q.removeIf(x, isLow, { capacity }), (x) => x.filter((each) => each >= 20)],
+  selected: [
+    (x, selected) => q.partition(x, isLow, { capacity: { selected, rejected: 0 } }).selected,
+    (x) => x.filter((each) => each < 20),
+  ],
+  rejected: [
+    (x, rejected) => q.partition(x, isLow, { capacity: { selected: 0, rejected } }).rejected,
+    (x) => x.filter((each) => each >= 20),
+  ],
+  unique: [(x, capacity) => q.unique(x, { capacity }), (x) => runStarts(x).map((i) => x[i]!)],
+  firsts: [
+    (x, capacity) => q.uniqueByKey(x, { at: q.sequence(x.length) }, { capacity }).values.at,
+    (x) => runStarts(x),
+  ],
+  sums: [
+    (x, capacity) => q.reduceByKey(x, q.constant(u32, 2, x.length), q.plus(u32), { capacity }).values,
+    (x) => runStarts(x).map((i, run, all) => 2 * ((all[run + 1] ?? x.length) - i)),
+  ],
+  lengths: [
+    (x, capacity) => q.runLengthEncode(x, { capacity }).values,
+    (x) => runStarts(x).map((i, run, all) => (all[run + 1] ?? x.length) - i),
+  ],
+  bits: [(x, capacity) => q.bitPlaces(x, { capacity }), bitsOf],
+};
+
 type Step =
+  | { readonly kind: 'fit'; readonly how: string; readonly of: number; readonly capacity: number }
   | { readonly kind: 'upload'; readonly rows: readonly number[] }
   | { readonly kind: 'derive'; readonly how: string; readonly of: number; readonly and: number }
   | { readonly kind: 'expand' | 'unfold'; readonly of: number; readonly capacity: number }
@@ -102,6 +136,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     and: index,
   }),
   fc.record({ kind: fc.constantFrom('expand' as const, 'unfold' as const), of: index, capacity }),
+  fc.record({
+    kind: fc.constant('fit' as const),
+    how: fc.constantFrom(...Object.keys(fits)),
+    of: index,
+    capacity: fc.nat(40),
+  }),
   fc.record({ kind: fc.constant('addTo' as const), of: index }),
   fc.record({
     kind: fc.constantFrom(
@@ -148,7 +188,7 @@ async function carryOut(context: Context, elsewhere: Context, steps: readonly St
   };
 
   for (const each of steps) {
-    if (['upload', 'derive', 'expand', 'unfold'].includes(each.kind) && columns.length === 12) continue;
+    if (['upload', 'derive', 'expand', 'unfold', 'fit'].includes(each.kind) && columns.length === 12) continue;
     if (each.kind === 'upload') add(context.column(Uint32Array.from(each.rows)), each.rows, false);
     else if (each.kind === 'turn') await new Promise((resolve) => setImmediate(resolve));
     else if (each.kind === 'syncNothing') expectOf(context.sync(), [], () => {});
@@ -168,6 +208,15 @@ async function carryOut(context: Context, elsewhere: Context, steps: readonly St
           : q.unfold({ x }, counted, upTo3, { capacity: each.capacity % 1000 }),
       );
       add(column, made, lost || made.length > (each.kind === 'expand' ? each.capacity : each.capacity % 1000));
+    } else if (each.kind === 'fit') {
+      const { column: x, rows, lost } = at(each.of);
+      const [onDevice, inLoop] = fits[each.how]!;
+      const made = inLoop(rows);
+      add(
+        context.scope(() => onDevice(x, each.capacity)),
+        made,
+        lost || made.length > each.capacity,
+      );
     } else if (each.kind === 'addTo') {
       const { column: x, rows, lost } = at(each.of);
       q.scatterReduce(q.constant(u32, 1, x.length), q.map(low, { x }), 'add', sums.column);
@@ -267,6 +316,35 @@ testOnEveryBackend('rows lost by one task are not reported to another', async ({
   await context.sync(rows);
   context.dispose(rows, dependents);
   expect(context.backend.counters.liveBuffers).toBe(0);
+});
+
+testOnEveryBackend('prepared calls and loops keep to capacities, and say what was needed', async ({ context }) => {
+  const low = (x: Words): Words => q.copyIf(x, isLow, { capacity: 3 });
+  const call = context.prepare({ x: q.input(u32, 100) }, ({ x }) => ({ low: low(x), parts: q.partition(x, isLow) }));
+  const [many, few] = [
+    context.column(Uint32Array.from({ length: 50 }, (_, i) => i)),
+    context.column(Uint32Array.of(30, 7, 9)),
+  ];
+  const [lost, kept] = [call({ x: many }), call({ x: few })];
+  expect(lost.low.capacity).toBe(3);
+  await expect(context.read(lost.low)).rejects.toThrow(outgrown(20) as Error);
+  await expect(context.read(q.reduce(lost.low, q.plus(u32)))).rejects.toThrow(outgrown(20) as Error);
+  expect((await context.read(lost.parts.rejected)).length).toBe(30);
+  expect(await context.read(kept)).toEqual({
+    low: Uint32Array.of(7, 9),
+    parts: { selected: Uint32Array.of(7, 9), rejected: Uint32Array.of(30) },
+  });
+  call.dispose();
+  const doubled = fn({ i: u32 }, u32, ({ i }) => i.shr(1));
+  const step = context.prepare({ x: q.input(u32, 100) }, ({ x }) => {
+    const twice = q.gather(x, q.map(doubled, { i: q.sequence(x.length) }));
+    return { x: q.copyIf(twice, isLow, { capacity: 3 }) };
+  });
+  await expect(context.iterate(step, { x: many }, { maxRounds: 2 })).rejects.toMatchObject({
+    code: 'capacity/outgrown',
+    got: 40,
+  });
+  step.dispose();
 });
 
 testOnEveryBackend('contents of a column from before it received lost rows can still be read', async ({ context }) => {
