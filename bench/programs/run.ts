@@ -6,7 +6,10 @@ import { openNamed } from '../shared/options.ts';
 import { programWords } from '../shared/program-options.ts';
 import { components } from './components.ts';
 import { startCpp } from './cpp.ts';
+import { edges } from './edges.ts';
+import { flow } from './flow.ts';
 import type { Answer, BenchProgram, Case } from './program.ts';
+import { viewshed } from './viewshed.ts';
 
 /**
  * Times programs that authors compose, beside plain JavaScript on one thread and C++ on two, in turns; all must give the
@@ -17,7 +20,7 @@ import type { Answer, BenchProgram, Case } from './program.ts';
  * node --import tsx bench/programs/run.ts [PROGRAM …] [--side 4096] [--only CASE] [--rounds 7] [--no-cpp]
  *   [--backend workers|webgpu|reference] [--workers 2] [--adapter hardware|software]
  */
-const PROGRAMS: readonly BenchProgram[] = [components];
+const PROGRAMS: readonly BenchProgram[] = [components, edges, flow, viewshed];
 
 const { options, positionals } = programWords({
   ...{ backend: 'workers', adapter: undefined, workers: 2 },
@@ -47,7 +50,7 @@ async function timeOnThreads(program: BenchProgram, one: Case): Promise<void> {
   const called = await program.quadrille(context, one);
   const prepared = await preparedOf(called);
   const finish = async (run: () => Table | Promise<Table>): Promise<Table> => {
-    const made = await run();
+    const made = await context.scope(run);
     await context.sync();
     return made;
   };
@@ -97,11 +100,11 @@ async function timeOnDevice(program: BenchProgram, one: Case): Promise<void> {
   const took = performance.now() - started;
   const called = await program.quadrille(context, one);
   const prepared = await preparedOf(called);
-  const first = await called();
+  const first = await context.scope(called);
   await requireAnswer(program, first, expected);
   context.dispose(first);
   const often = { rounds: 50, warmUps: 10 };
-  const times = await timesUntilDone(context, called, often);
+  const times = await timesUntilDone(context, () => context.scope(called), often);
   const again = prepared && (await timesUntilDone(context, prepared, often));
   const empty = await timesUntilDone(context, () => fill(context, u32, 0, 1), often);
   const cells = [spread(times, 3), again === undefined ? '' : spread(again, 3), spread(empty, 3)];
@@ -110,7 +113,7 @@ async function timeOnDevice(program: BenchProgram, one: Case): Promise<void> {
 
 /** The prepared program; undefined if it waits. */
 async function preparedOf(called: () => Table | Promise<Table>): Promise<(() => Table) | undefined> {
-  const made = called();
+  const made = context.scope(called);
   if (made instanceof Promise) {
     context.dispose(await made);
     return undefined;
