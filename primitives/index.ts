@@ -45,6 +45,7 @@ export * from './disjoint-sets.ts';
 export * from './expand.ts';
 export type { ExpandFunctor } from './expand-search.ts';
 export * from './extremum.ts';
+export * from './for-each-strip.ts';
 export * from './functors/index.ts';
 export * from './gather.ts';
 export * from './grid.ts';

@@ -24,6 +24,7 @@ import {
   type UniformParameter,
 } from './functors/functor.ts';
 import type { NeighboursParameter } from './functors/neighbours.ts';
+import type { OwnedParameter } from './functors/owned.ts';
 import { call } from './functors/recorder.ts';
 import { flatten, leafPaths, leafTypes, type Shape } from './functors/shapes.ts';
 import { Value } from './functors/value.ts';
@@ -40,7 +41,7 @@ export type ColumnArgument<P> =
       ? T extends 'bool'
         ? boolean
         : number
-      : P extends NeighboursParameter<Shape>
+      : P extends NeighboursParameter<Shape> | OwnedParameter<ScalarType>
         ? never
         : P extends Shape
           ? ColumnsOf<P>

@@ -452,6 +452,9 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
       case 'return':
         leave(frame, statement.values.map(value));
         break;
+      case 'readOwned':
+      case 'writeOwned':
+        throw new NotStraight('it writes');
       default:
         throw new NotStraight('it has a loop');
     }

@@ -16,6 +16,7 @@ import { requireText } from './emit-javascript.ts';
 import { forEach, histogram, reduce, scan, sort, walk, weightedHistogram } from './kernels.ts';
 import { createHostMemory, type HostMemory } from './memory.ts';
 import { relax } from './relax.ts';
+import { strips } from './strips.ts';
 import { unite } from './unite.ts';
 
 export interface ReferenceOptions {
@@ -40,6 +41,7 @@ type Kernel<C> = (memory: HostMemory, command: C) => void;
 const KERNELS: { readonly [K in KernelKind]?: Kernel<CommandOf<K>> } = {
   forEach,
   walk,
+  strips,
   reduce,
   scan,
   sort,

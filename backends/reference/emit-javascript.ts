@@ -28,6 +28,8 @@ export interface ArrayReader {
   /** Element `index`, which must be below the length. */
   at(index: number): PlainValue;
   length(): number;
+  /** Only of an owned array: writes an element of the strip, and ignores the others. Its `at` gives zero for them. */
+  set?(index: number, value: PlainValue): void;
 }
 
 /**
@@ -190,6 +192,10 @@ function emitFunction(
         const index = operand(s.index);
         return `const v${s.local.id} = ${index} < ${array}.length() ? ${array}.at(${index}) : ${s.local.type === 'bool' ? 'false' : '0'};`;
       }
+      case 'readOwned':
+        return `const v${s.local.id} = a${arrays.indexOf(s.array)}.at(${operand(s.index)});`;
+      case 'writeOwned':
+        return `a${arrays.indexOf(s.array)}.set(${operand(s.index)}, ${operand(s.value)});`;
       case 'length':
         return `const v${s.local.id} = a${arrays.indexOf(s.array)}.length();`;
       case 'var':

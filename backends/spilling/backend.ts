@@ -28,6 +28,7 @@ import { bytesOf, createPlaces, type Spillable } from './places.ts';
 import { createQueue } from './queue.ts';
 import { isShortage, isWantOfBindings } from './shortage.ts';
 import { sortInWindows } from './sort.ts';
+import { stripsOnHost } from './strips-on-host.ts';
 import { reduceTree, scanTree } from './tree.ts';
 import { walkOnHost } from './walk-on-host.ts';
 import type { WindowMachine } from './windows.ts';
@@ -61,6 +62,7 @@ interface Ways<C> {
 const WAYS: { readonly [K in KernelKind]?: Ways<CommandOf<K>> } = {
   forEach: { inWindows: forEachInWindows, onHost: forEachOneByOne },
   walk: { inWindows: walkInWindows, onHost: walkOnHost },
+  strips: { inWindows: stripsOnHost, onHost: stripsOnHost },
   reduce: withResultsOnHost((machine, command) => (command.monoid.exact ? reduceExact : reduceTree)(machine, command)),
   scan: withResultsOnHost((machine, command) => (command.monoid.exact ? scanExact : scanTree)(machine, command)),
   sort: withResultsOnHost(sortInWindows),

@@ -67,7 +67,7 @@ type KnownArray = ArrayBinding & { readonly length: number };
 export async function bringToHost(
   places: BufferPlaces,
   arrays: readonly KnownArray[],
-  stores: readonly Store[],
+  stores: readonly Pick<Store, 'buffer'>[],
 ): Promise<Map<Spillable, HostWords>> {
   const read = new Set(arrays.map(({ buffer }) => buffer as Spillable));
   const written = new Set(stores.map(({ buffer }) => buffer as Spillable));
@@ -82,7 +82,12 @@ export function readersOf(
   module: Module,
   arrays: ReadonlyMap<string, KnownArray>,
 ): ReadonlyMap<string, ArrayReader> {
-  return new Map([...arrays].map(([name, binding]) => [name, readerOf(places, binding, module.arrays.get(name)!)]));
+  return new Map(
+    [...arrays].map(([name, binding]) => {
+      const words = places.hostOf(binding.buffer as Spillable);
+      return [name, readerOf(words, binding, module.arrays.get(name)!)];
+    }),
+  );
 }
 
 /**
@@ -167,12 +172,8 @@ function hangError(limit: number): DeviceLostError {
   });
 }
 
-function readerOf(
-  places: BufferPlaces,
-  { buffer, storage, offset, length }: KnownArray,
-  type: ScalarType,
-): ArrayReader {
-  const words = places.hostOf(buffer as Spillable);
+/** An array whose buffer is on the host, in the form that compiled code reads. */
+export function readerOf(words: HostWords, { storage, offset, length }: KnownArray, type: ScalarType): ArrayReader {
   const each = perWord(storage);
   const bits = 32 / each;
   const signed = storage.startsWith('i');

@@ -49,7 +49,7 @@ interface Evaluator {
   readonly statements: number;
 }
 
-function evaluatorOf(
+export function evaluatorOf(
   module: Module,
   readers: ReadonlyMap<string, ArrayReader>,
   uniforms: ReadonlyMap<string, PlainValue>,

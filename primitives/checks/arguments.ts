@@ -1,4 +1,5 @@
 import { type FunctorDescription, isFunctor } from '../functors/functor.ts';
+import { OwnedParameter } from '../functors/owned.ts';
 import { flawOfShape, isScalarType, type Shape } from '../functors/shapes.ts';
 import type { Module, ScalarType } from '../ir/ir.ts';
 import { ArgumentError } from './errors.ts';
@@ -36,11 +37,32 @@ export function promiseGiven(call: string, argument: string, expected: string): 
 
 /** Requires that the argument is a functor, as {@link fn} and {@link wgsl} return it; otherwise throws. */
 export function requireFunctor(call: string, argument: string, given: unknown): asserts given is FunctorDescription {
+  requireAnyFunctor(call, argument, given);
+  const name = ownedIn(given);
+  if (name === undefined) return;
+  throw new ArgumentError(
+    'functor/owned',
+    `Functor ${given.functorName} writes ${name}, which ${call} does not allow.`,
+    {
+      expected: 'a functor without owned(…) parameters',
+      got: `${name}: owned(…)`,
+      remedy: 'Run it with forEachStrip.',
+    },
+  );
+}
+
+/** As {@link requireFunctor}, but the functor may also write owned columns. */
+export function requireAnyFunctor(call: string, argument: string, given: unknown): asserts given is FunctorDescription {
   if (isFunctor(given)) return;
   throw wrongArgument(call, argument, given, 'a functor', {
     code: 'argument/functor',
     remedy: 'Write it with fn(…) or wgsl(…): a plain JavaScript function cannot run on a device.',
   });
+}
+
+function ownedIn({ parameters }: FunctorDescription): string | undefined {
+  for (const name in parameters) if (parameters[name] instanceof OwnedParameter) return name;
+  return undefined;
 }
 
 /** Requires that the argument is a record. The caller checks its fields. */

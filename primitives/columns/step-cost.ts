@@ -69,7 +69,7 @@ function costOfFunction({ parameters, body }: IrFunction, functions: ReadonlyMap
   const visit = (block: readonly Statement[], rounds: number): void => {
     for (const statement of block) {
       statements++;
-      operations += rounds * (statement.kind === 'read' ? READ : 1);
+      operations += rounds * (statement.kind === 'read' || statement.kind === 'readOwned' ? READ : 1);
       const isLoop = statement.kind === 'loop';
       loops ||= isLoop;
       for (const inner of blocksOf(statement)) visit(inner, isLoop ? rounds * ROUNDS : rounds);

@@ -7,8 +7,8 @@ export * from './kernel-commands.ts';
 /**
  * The interface through which the primitives use a backend (WebGPU, worker threads or plain JavaScript).
  *
- * A backend owns memory and runs commands of six kernels: `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`.
- * It may have more kernels, for commands that are otherwise derived from these six. Every kernel reads its input through
+ * A backend owns memory and runs commands of seven kernels: `forEach`, `walk`, `strips`, `reduce`, `scan`, `sort` and
+ * `histogram`. It may have more kernels, for commands that are otherwise derived from these seven. Every kernel reads its input through
  * a *program*: a functor (a recorded function) that computes the element at an index. All views (transforms, gathers,
  * slices …) are already fused into the program, so backends never handle views. Commands return immediately and take
  * effect in the order in which they were issued. The host waits for commands only in `upload`, `read`, `lendWords` and
@@ -61,7 +61,7 @@ export interface Backend {
   /**
    * Issues a command. Returns false, without doing anything, if the backend has no kernel for this command; the caller
    * then computes the same by other commands (`issue` of `primitives/derived`). Every backend runs all commands of
-   * `forEach`, `walk`, `reduce`, `scan`, `sort` and `histogram`; for these it returns true.
+   * `forEach`, `walk`, `strips`, `reduce`, `scan`, `sort` and `histogram`; for these it returns true.
    */
   run(command: KernelCommand): boolean;
 

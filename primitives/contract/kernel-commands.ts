@@ -422,6 +422,27 @@ export interface UniteCommand {
   readonly links: Cell;
 }
 
+/**
+ * Runs a program for every strip of rows: strip s consists of the rows `s · rows … end − 1`, and the last strip may be
+ * shorter. There are as many strips as the extent has rows for. `program(s, first, end)` has no results. It reads and
+ * writes the rows of its strip in the arrays that it accesses as owned (`readOwned` and `writeOwned` of the IR), in the
+ * order of its statements. Reads of other rows give zero (false), and writes to other rows do nothing. So the strips
+ * may run in any order, or at the same time.
+ *
+ * Owned arrays are stored as one 32-bit word for each element and have the length of the extent. No other array of the
+ * program may be in their memory.
+ */
+export interface StripsCommand {
+  readonly kind: 'strips';
+  /** The number of rows. */
+  readonly extent: Extent;
+  /** The number of rows of a strip, from 1 to 2³² − 1. */
+  readonly rows: number;
+  readonly program: Program;
+  /** The memory of the owned arrays, which are also among the arrays of the program. */
+  readonly owned: readonly Pick<Store, 'buffer' | 'offset' | 'capacity'>[];
+}
+
 /** The elements of all vectors of a parameter, one element per 32-bit word. */
 export interface VectorLeaf {
   readonly type: 'u32' | 'i32' | 'f32';
@@ -443,6 +464,7 @@ export interface StateLeaf {
 export type KernelCommand =
   | ForEachCommand
   | WalkCommand
+  | StripsCommand
   | ReduceCommand
   | ScanCommand
   | SortCommand

@@ -61,11 +61,12 @@ const decoding = {
 
 /**
  * The parts of every command: the one list of what commands read, write and run. A program must not read what its
- * command writes, except that `relax` updates its `state` and `unite` its `links`.
+ * command writes, except that `relax` updates its `state`, `unite` its `links` and `strips` what it owns.
  */
 export const COMMAND_PARTS: { readonly [K in KernelKind]: PartsOf<CommandOf<K>> } = {
   forEach: { extent: 'extent', program: 'program', stores: ['target'] },
   walk: { extent: 'extent', start: 'program', step: 'program', steps: 'value', changing: 'value', stores: ['target'] },
+  strips: { extent: 'extent', rows: 'value', program: 'program', owned: ['target'] },
   reduce: { extent: 'extent', program: 'program', monoid: 'monoid', into: 'target' },
   scan: {
     extent: 'extent',
@@ -189,7 +190,10 @@ export function mapPrograms<C extends KernelCommand>(command: C, program: Comman
 
 /** The buffers of a command. */
 export interface CommandBuffers {
-  /** Without those that `relax` and `unite` update in place, which are among the writes. */
+  /**
+   * Without those that `relax` and `unite` update in place, which are among the writes. Those that `strips` updates are
+   * among both.
+   */
   readonly reads: readonly DeviceBuffer[];
   readonly writes: readonly DeviceBuffer[];
 }

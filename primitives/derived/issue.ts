@@ -29,6 +29,6 @@ export function issue(backend: Backend, command: KernelCommand): void {
 
 function notRun({ name }: Backend, kind: KernelKind): ArgumentError {
   return new ArgumentError('backend/kernel', `The backend ${name} does not run commands of the kernel ${kind}.`, {
-    remedy: 'Every backend must run forEach, walk, reduce, scan, sort and histogram, and return true for them.',
+    remedy: 'Every backend must run forEach, walk, strips, reduce, scan, sort and histogram, and return true for them.',
   });
 }

@@ -1,3 +1,4 @@
+import type { FunctorError } from '../checks/errors.ts';
 import { isRecord } from '../checks/given.ts';
 import type { Module, Operand, ScalarType } from '../ir/ir.ts';
 import { withMembers } from './members.ts';
@@ -9,6 +10,7 @@ import {
   passNeighbours,
   recordNeighbours,
 } from './neighbours.ts';
+import { OwnedParameter, OwnedValue } from './owned.ts';
 import {
   call,
   functorError,
@@ -119,7 +121,12 @@ export function uniform<T extends ScalarType>(type: Scalar<T>): UniformParameter
   return { uniform: type };
 }
 
-export type Parameter = Shape | ArrayParameter<ScalarType> | UniformParameter<ScalarType> | NeighboursParameter<Shape>;
+export type Parameter =
+  | Shape
+  | ArrayParameter<ScalarType>
+  | UniformParameter<ScalarType>
+  | NeighboursParameter<Shape>
+  | OwnedParameter<ScalarType>;
 export type Parameters = { readonly [name: string]: Parameter };
 
 /** The arguments that a functor's body receives, by parameter name. */
@@ -130,9 +137,11 @@ export type ArgumentsOf<P extends Parameters> = {
       ? Value<T>
       : P[K] extends NeighboursParameter<infer S>
         ? Neighbours<S>
-        : P[K] extends Shape
-          ? ValuesOf<P[K]>
-          : never;
+        : P[K] extends OwnedParameter<infer T>
+          ? OwnedValue<T>
+          : P[K] extends Shape
+            ? ValuesOf<P[K]>
+            : never;
 };
 
 /** The arguments of a call of a functor inside another functor, by parameter name. */
@@ -143,9 +152,11 @@ export type CallArguments<P extends Parameters> = {
       ? Input<T>
       : P[K] extends NeighboursParameter<infer S>
         ? Neighbours<S>
-        : P[K] extends Shape
-          ? InputsOf<P[K]>
-          : never;
+        : P[K] extends OwnedParameter<infer T>
+          ? OwnedValue<T>
+          : P[K] extends Shape
+            ? InputsOf<P[K]>
+            : never;
 };
 
 /** A {@link Functor} without the static types of its parameters and its result. */
@@ -192,8 +203,8 @@ export function fn<const P extends Parameters, R extends Shape>(
  * Makes a functor: a function that is written once and runs on every backend.
  *
  * @param name - the functor's name in errors and in generated code.
- * @param parameters - scalars, records, `array(…)`, `uniform(…)` and `neighbours(…)`, by name.
- * @param result - the shape of the functor's result.
+ * @param parameters - scalars, records, `array(…)`, `uniform(…)`, `neighbours(…)` and `owned(…)`, by name.
+ * @param result - the shape of the functor's result; `{}` if some parameters are `owned(…)`.
  * @param body - computes the result from its arguments. It may call plain TypeScript helpers and other functors, whose
  * code becomes part of the functor.
  * @throws FunctorError when the functor is first used, if its types do not fit. The error names the line of the
@@ -236,10 +247,16 @@ function requireDefinition(parameters: unknown, result: unknown, body: unknown, 
   requireShapeOf('fn', 'result', result);
   if (typeof body !== 'function') throw wrongInput('fn', 'body', body, 'a function of the arguments');
   requireFunctorOptions('fn', options);
-  const { values } = splitParameters(parameters as Parameters);
+  const { values, owned } = splitParameters(parameters as Parameters);
+  if (owned.size > 0 && leafTypes(result as Shape).length > 0) throw ownedWithResult([...owned.keys()]);
   const remedy = 'Capture data that rows share with array(…) or uniform(…).';
   requireAtMost('parameters', MAX_PARAMETERS, leafTypes(values).length, remedy);
   requireAtMost('result', MAX_RESULTS, leafTypes(result as Shape).length);
+}
+
+function ownedWithResult(owned: readonly string[]): FunctorError {
+  const sentence = `fn was given a result beside the owned ${owned.length > 1 ? 'columns' : 'column'} ${owned.join(', ')}.`;
+  return functorError('owned-result', sentence, 'Write {} as the result: such a functor returns nothing, it writes.');
 }
 
 function requireAtMost(argument: string, max: number, scalars: number, remedy?: string): void {
@@ -258,7 +275,7 @@ export function requireParameters(call: string, parameters: unknown): void {
 function requireParameter(call: string, name: string, parameter: unknown): void {
   const isCapture =
     isRecord(parameter) && (isArrayParameter(parameter as never) || isUniformParameter(parameter as never));
-  if (isCapture || parameter instanceof NeighboursParameter) return;
+  if (isCapture || parameter instanceof NeighboursParameter || parameter instanceof OwnedParameter) return;
   requireShapeOf(call, `parameters.${name}`, parameter);
 }
 
@@ -327,7 +344,7 @@ function recordFunctor(
     name,
     parameters: leafTypes(kinds.values),
     results: leafTypes(result),
-    arrays: kinds.arrays,
+    arrays: new Map([...kinds.arrays, ...kinds.owned]),
     uniforms: kinds.uniforms,
     fast: options.fast ?? false,
     written,
@@ -343,32 +360,37 @@ function recordFunctor(
     const arrays = [...kinds.arrays].map(([key, type]) => [key, new ArrayValue(key, type)]);
     const uniforms = [...kinds.uniforms].map(([key, type]) => [key, new Value({ kind: 'uniform', type, name: key })]);
     const around = [...kinds.neighbours].map(([key, shape]) => [key, recordNeighbours(key, shape, readings)]);
-    const returned = body({ ...values, ...Object.fromEntries([...arrays, ...uniforms, ...around]) });
+    const strips = [...kinds.owned].map(([key, type]) => [key, new OwnedValue(key, type)]);
+    const returned = body({ ...values, ...Object.fromEntries([...arrays, ...uniforms, ...around, ...strips]) });
     return returned === undefined ? undefined : writtenAt(written, () => toOperands(returned));
   });
   return noteReadings(module, readings);
 }
 
 /**
- * Splits parameters by kind: values (scalars and records), arrays, uniforms and neighbours. Values keep their order.
+ * Splits parameters by kind: values (scalars and records), arrays, uniforms, neighbours and owned columns. Values keep
+ * their order.
  */
 export function splitParameters(parameters: Parameters): {
   readonly values: { readonly [name: string]: Shape };
   readonly arrays: ReadonlyMap<string, ScalarType>;
   readonly uniforms: ReadonlyMap<string, ScalarType>;
   readonly neighbours: ReadonlyMap<string, Shape>;
+  readonly owned: ReadonlyMap<string, ScalarType>;
 } {
   const neighbours = new Map<string, Shape>();
   const values: Record<string, Shape> = {};
   const arrays = new Map<string, ScalarType>();
   const uniforms = new Map<string, ScalarType>();
+  const owned = new Map<string, ScalarType>();
   for (const [name, parameter] of Object.entries(parameters)) {
     if (parameter instanceof NeighboursParameter) neighbours.set(name, parameter.neighbourhood);
+    else if (parameter instanceof OwnedParameter) owned.set(name, parameter.owned.type);
     else if (isArrayParameter(parameter)) arrays.set(name, parameter.array.type);
     else if (isUniformParameter(parameter)) uniforms.set(name, parameter.uniform.type);
     else values[name] = parameter;
   }
-  return { values, arrays, uniforms, neighbours };
+  return { values, arrays, uniforms, neighbours, owned };
 }
 
 function isArrayParameter(parameter: Parameter): parameter is ArrayParameter<ScalarType> {
@@ -423,11 +445,15 @@ function callFunctor<R extends Shape>(
     key,
     arrayArgument(name, key, type, given[key]),
   ]);
+  const owned = [...kinds.owned].map(([key, type]): [string, string] => [
+    key,
+    ownedArgument(name, key, type, given[key]),
+  ]);
   const uniforms = [...kinds.uniforms].map(([key, type]): [string, Operand] => [
     key,
     uniformArgument(name, key, type, given[key]),
   ]);
-  const links: Links = { arrays: new Map(arrays), uniforms: new Map(uniforms) };
+  const links: Links = { arrays: new Map([...arrays, ...owned]), uniforms: new Map(uniforms) };
   const around = passNeighbours(name, module, kinds.neighbours, given);
   const results = call(module, links, [...operandsOf(name, kinds.values, args), ...around]);
   return assemble(
@@ -443,6 +469,12 @@ function arrayArgument(name: string, key: string, type: ScalarType, given: unkno
     `Parameter ${key} of functor ${name} must be an array of ${type}.`,
     'Pass an array parameter.',
   );
+}
+
+function ownedArgument(name: string, key: string, type: ScalarType, given: unknown): string {
+  if (given instanceof OwnedValue && given.type === type) return given.name;
+  const sentence = `Parameter ${key} of functor ${name} must be an owned column of ${type}.`;
+  throw functorError('type', sentence, 'Pass an owned parameter.');
 }
 
 function uniformArgument(name: string, key: string, type: ScalarType, given: unknown): Operand {

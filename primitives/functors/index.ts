@@ -32,6 +32,7 @@ export {
   uniform,
 } from './functor.ts';
 export { Neighbours, NeighboursParameter, neighbours } from './neighbours.ts';
+export { type OwnedParameter, type OwnedValue, owned } from './owned.ts';
 export type { InputsOf, PlainOf, Scalar, Shape, Tree, ValuesOf } from './shapes.ts';
 export * from './standard/index.ts';
 export { type TextOptions, wgsl } from './text/wgsl.ts';

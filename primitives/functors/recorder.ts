@@ -170,6 +170,8 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
     for (const parameter of signature.parameters) own.parameters.push(newLocal(parameter));
     const results = body([...own.parameters]);
     if (results !== undefined) append({ kind: 'return', values: results.map(use) });
+    // A function without results may simply end, on any of its paths.
+    else if (signature.results.length === 0) append({ kind: 'return', values: [] });
     const statements = own.blocks[0]!;
     if (!terminates(statements.slice(-1))) {
       throw writtenAt(signature.written, () =>
@@ -329,6 +331,12 @@ export function read(array: string, type: ScalarType, index: Operand): Local {
   return local;
 }
 
+export function readOwned(array: string, type: ScalarType, index: Operand): Local {
+  const local = newLocal(type);
+  append({ kind: 'readOwned', local, array, index: use(index) });
+  return local;
+}
+
 /** What replaces the arrays, uniforms and inputs of a module when the module is linked into another module. */
 export interface Links {
   readonly arrays: ReadonlyMap<string, string>;
@@ -465,6 +473,8 @@ function rename(fn: IrFunction, names: ReadonlyMap<string, string>, links: Links
     const renamed = withBlocks(withOperands(statement, operand), block);
     switch (renamed.kind) {
       case 'read':
+      case 'readOwned':
+      case 'writeOwned':
       case 'length':
         return { ...renamed, array: links.arrays.get(renamed.array)! };
       case 'call':

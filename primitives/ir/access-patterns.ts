@@ -1,4 +1,4 @@
-import { entryOf, type IrFunction, type Module, type Operand } from './ir.ts';
+import { entryOf, type IrFunction, type Module, type Operand, type Statement } from './ir.ts';
 import { memoized } from './memo.ts';
 import { visitStatements } from './visit.ts';
 
@@ -35,6 +35,7 @@ function findPatterns(module: Module): ReadonlyMap<string, AccessPattern> {
   for (const fn of module.functions) {
     visitStatements(fn.body, (statement) => {
       if (statement.kind === 'read') reads.get(statement.array)!.add(placeOf(statement.index, holders.get(fn)!));
+      if (isOwnedAccess(statement)) reads.get(statement.array)!.add('anywhere');
     });
   }
   return new Map([...reads].map(([name, places]) => [name, patternOf([...places])]));
@@ -78,6 +79,21 @@ export function indexLocals(
   return holders;
 }
 
+/** The arrays that a module reads and writes as owned arrays. */
+export const ownedArrays: (module: Module) => ReadonlySet<string> = memoized(({ functions }) => {
+  const arrays = new Set<string>();
+  for (const { body } of functions) {
+    visitStatements(body, (statement) => {
+      if (isOwnedAccess(statement)) arrays.add(statement.array);
+    });
+  }
+  return arrays;
+});
+
+function isOwnedAccess(statement: Statement): statement is Extract<Statement, { kind: 'readOwned' | 'writeOwned' }> {
+  return statement.kind === 'readOwned' || statement.kind === 'writeOwned';
+}
+
 /** The arrays that a module reads only at indices up to the index of the launch, never above it. */
 export const arraysUpToIndex: (module: Module) => ReadonlySet<string> = memoized(findArraysUpToIndex);
 
@@ -88,6 +104,7 @@ function findArraysUpToIndex(module: Module): ReadonlySet<string> {
     const behind = localsUpTo(fn, parameters.get(fn)!);
     visitStatements(fn.body, (statement) => {
       if (statement.kind === 'read' && !isIn(behind, statement.index)) arrays.delete(statement.array);
+      if (isOwnedAccess(statement)) arrays.delete(statement.array);
     });
   }
   return arrays;

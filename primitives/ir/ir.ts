@@ -48,6 +48,13 @@ export type Statement =
   | { readonly kind: 'let'; readonly local: Local; readonly operation: Operation }
   /** Element `index` (u32) of a captured array. Zero (false) if the index is not below the array's length. */
   | { readonly kind: 'read'; readonly local: Local; readonly array: string; readonly index: Operand }
+  /**
+   * Element `index` (u32) of an owned array: an array that the same launch writes, see `StripsCommand`. Zero (false) if
+   * the strip does not own the element. Between two such statements the element may change, so they are not equal.
+   */
+  | { readonly kind: 'readOwned'; readonly local: Local; readonly array: string; readonly index: Operand }
+  /** Writes element `index` (u32) of an owned array. Writes nothing if the strip does not own the element. */
+  | { readonly kind: 'writeOwned'; readonly array: string; readonly index: Operand; readonly value: Operand }
   /** The number of elements of a captured array. */
   | { readonly kind: 'length'; readonly local: Local; readonly array: string }
   | { readonly kind: 'var'; readonly local: Local; readonly value: Operand }
@@ -113,7 +120,10 @@ export function operandsOf(statement: Statement): readonly Operand[] {
     case 'let':
       return statement.operation.operands;
     case 'read':
+    case 'readOwned':
       return [statement.index];
+    case 'writeOwned':
+      return [statement.index, statement.value];
     case 'var':
     case 'set':
       return [statement.value];
@@ -251,6 +261,10 @@ function statementText(statement: Statement): string {
       return `${operandText(statement.local)}=${statement.operation.name}(${operandsText(statement.operation.operands)})`;
     case 'read':
       return `${operandText(statement.local)}=${nameText(statement.array)}[${operandText(statement.index)}]`;
+    case 'readOwned':
+      return `${operandText(statement.local)}=own ${nameText(statement.array)}[${operandText(statement.index)}]`;
+    case 'writeOwned':
+      return `own ${nameText(statement.array)}[${operandText(statement.index)}]=${operandText(statement.value)}`;
     case 'length':
       return `${operandText(statement.local)}=length ${nameText(statement.array)}`;
     case 'var':

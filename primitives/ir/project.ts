@@ -71,8 +71,11 @@ function isLive(statement: Statement, needed: ReadonlySet<number>, inLoop: boole
     case 'break':
     case 'continue':
       return inLoop;
+    case 'writeOwned':
+      return true;
     case 'call':
-      return statement.results.some(({ id }) => needed.has(id));
+      // A function without results is called for what it writes.
+      return statement.results.length === 0 || statement.results.some(({ id }) => needed.has(id));
     case 'if':
     case 'loop': {
       const within = statement.kind === 'if' && inLoop;
@@ -113,6 +116,6 @@ function reduceBlock(block: readonly Statement[], rewrite: Rewrite): Statement[]
 function noteNames(block: readonly Statement[], names: Set<string>): void {
   visitStatements(block, (statement) => {
     for (const operand of operandsOf(statement)) if (operand.kind === 'uniform') names.add(`uniform ${operand.name}`);
-    if (statement.kind === 'read' || statement.kind === 'length') names.add(`array ${statement.array}`);
+    if ('array' in statement) names.add(`array ${statement.array}`);
   });
 }

@@ -8,7 +8,10 @@ export function withOperands(statement: Statement, replace: (operand: Operand) =
       return { ...statement, operation: { name, operands: operands.map(replace) } };
     }
     case 'read':
+    case 'readOwned':
       return { ...statement, index: replace(statement.index) };
+    case 'writeOwned':
+      return { ...statement, index: replace(statement.index), value: replace(statement.value) };
     case 'var':
     case 'set':
       return { ...statement, value: replace(statement.value) };

@@ -6,6 +6,7 @@ import { decodeTilesLaws } from './decode-tiles.ts';
 import { disjointSetsLaws } from './disjoint-sets.ts';
 import { expandLaws } from './expand.ts';
 import { extremumLaws } from './extremum.ts';
+import { forEachStripLaws } from './for-each-strip.ts';
 import { fusionLaws } from './fusion.ts';
 import { gatherLaws } from './gather.ts';
 import { gridLaws } from './grid.ts';
@@ -67,11 +68,12 @@ export const primitiveLaws: readonly Law[] = [
   ...weightedHistogramLaws,
   ...expandLaws,
   ...unfoldLaws,
+  ...forEachStripLaws,
   ...relaxLaws,
   ...disjointSetsLaws,
   ...crossReduceLaws,
   ...againLaws,
 ];
 
-/** The laws of a backend's six kernels, followed by the laws of the primitives that are built on them. */
+/** The laws of a backend's seven kernels, followed by the laws of the primitives that are built on them. */
 export const allLaws: readonly Law[] = [...kernelLaws, ...primitiveLaws];

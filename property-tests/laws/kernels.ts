@@ -70,7 +70,7 @@ const fiveResults = (length: number): ReturnType<typeof programOf> =>
 
 const sumAndCount = product({ sum: plus(u32), count: plus(u32) });
 
-/** The laws of the six kernels, and of the order of commands. */
+/** The laws of the six kernels besides `strips`, and of the order of commands. */
 export const kernelLaws: readonly Law[] = [
   law(
     'forEach stores by index, at computed places, under a guard, and within its capacity',

@@ -149,6 +149,9 @@ function runStatement(machine: Machine, frame: Frame, statement: Statement): Out
       return runLoop(machine, frame, statement);
     case 'return':
       return { returned: statement.values.map(look) };
+    case 'readOwned':
+    case 'writeOwned':
+      throw new RangeError('the interpreter has no strips');
     default:
       return statement.kind;
   }

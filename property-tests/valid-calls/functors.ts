@@ -102,6 +102,7 @@ export const functorCalls: ValidCalls = {
   ),
   array: type,
   uniform: type,
+  owned: { args: () => ({ type: u32 }) },
   neighbours: { args: () => ({ shape: u32 }), takes: { 'shape: an object': 'a shape without fields' } },
   fn: {
     unnamed: 'what is no name is taken for the parameters, which may come first',

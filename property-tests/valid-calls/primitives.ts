@@ -14,6 +14,7 @@ const counted = fn('counted', { x: u32, rank: u32 }, { bin: u32, histogram: u32 
   histogram: 0,
 }));
 const binOfCell = fn('binOfCell', { cell: u32 }, u32, ({ cell }) => cell.shr(1));
+const inStrip = fn('inStrip', { first: u32, x: q.owned(u32) }, {}, ({ first, x }) => x.set(first, 1));
 const middle = fn('middle', { cell: q.neighbours(u32) }, u32, ({ cell }) => cell.at(0));
 const ofChange = fn('ofChange', { before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
 const crossing = opaque({
@@ -169,6 +170,13 @@ export const primitiveCalls: ValidCalls = {
   reduce: () => ({ input: x, monoid: sum, ...where }),
   reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...within }),
   removeIf: predicate('predicate', within),
+  reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...where }),
+  removeIf: predicate('predicate'),
+  forEachStrip: () => ({
+    state: { x },
+    steps: [{ 'rows?': 2, each: inStrip }],
+    'options?': { 'captures?': {}, ...at },
+  }),
   relax: () => ({
     grids: { width: context.column(Uint32Array.of(3)), height: context.column(Uint32Array.of(1)) },
     step: middle,

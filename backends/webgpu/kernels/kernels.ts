@@ -15,6 +15,7 @@ import { reduce } from './reduce/reduce.ts';
 import { relax } from './relax/relax.ts';
 import { layoutGrids, type RelaxLayout } from './relax/relax-layout.ts';
 import { forEach } from './rows/for-each.ts';
+import { strips } from './rows/strips.ts';
 import { walk } from './rows/walk.ts';
 import { scan } from './scan/scan.ts';
 import { bindsLinks, unite } from './sets/unite.ts';
@@ -45,6 +46,7 @@ const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> }
     launch: (engine, { extent, program, stores }) => forEach(engine, extent, program, stores),
   },
   walk: { named: ({ step }) => step, launch: walk },
+  strips: { named: ({ program }) => program, launch: strips },
   reduce: {
     named: ({ program }) => program,
     launch: (engine, { extent, program, monoid, into }) => reduce(engine, extent, program, monoid, into),

@@ -6,7 +6,12 @@ import {
   type Program,
   type Storage,
 } from '../../../primitives/contract/backend.ts';
-import { type AccessPattern, accessPatterns, arraysUpToIndex } from '../../../primitives/ir/access-patterns.ts';
+import {
+  type AccessPattern,
+  accessPatterns,
+  arraysUpToIndex,
+  ownedArrays,
+} from '../../../primitives/ir/access-patterns.ts';
 import { type Module, moduleNumber, type ScalarType } from '../../../primitives/ir/ir.ts';
 import type { Memory } from '../memory/memory.ts';
 import { emitModule, type Shader, type WgslEnvironment } from '../wgsl/emit-wgsl.ts';
@@ -42,6 +47,8 @@ export interface LinkedArray {
    * value.
    */
   readonly cells: ReadonlyMap<number, number> | undefined;
+  /** Whether the program reads and writes the array as an owned array. */
+  readonly isOwned: boolean;
 }
 
 /** A program, with the indices of the kernel parameters for its offsets, lengths and uniforms. */
@@ -68,6 +75,7 @@ export function linkProgram(
 ): LinkedProgram {
   const patterns = accessPatterns(module);
   const upToIndex = arraysUpToIndex(module);
+  const owned = ownedArrays(module);
   const linked = [...module.arrays].map(([name, type]): LinkedArray => {
     const { buffer, storage, offset, length } = arrays.get(name)!;
     const memory = parameters.pool.resolve(buffer);
@@ -81,7 +89,7 @@ export function linkProgram(
     const isInside = upToIndex.has(name) && covers;
     const offsetWord = parameters.offset(memory, offset);
     const place = { memory, offset, offsetWord, length: words, bound: length };
-    return { name, type, storage, pattern, ...place, covers, isInside, cells };
+    return { name, type, storage, pattern, ...place, covers, isInside, cells, isOwned: owned.has(name) };
   });
   const values = [...module.uniforms].map(([name, type]): [string, number] => {
     return [name, parameters.uniform(type, uniforms.get(name)!)];
@@ -131,8 +139,11 @@ export interface BoundProgram {
 
 /** Binds the arrays of a program completely, with all parts (GPU buffers) of their buffers. */
 export function bindArrays(program: LinkedProgram, bindings: Bindings): BoundProgram {
-  const arrays = boundArrays(program);
-  return { program, slots: new Map(arrays.map(({ name, memory }) => [name, bindings.bind(memory, 'read')])) };
+  const slots = boundArrays(program).map(({ name, memory, isOwned }): [string, number] => [
+    name,
+    bindings.bind(memory, isOwned ? 'update' : 'read'),
+  ]);
+  return { program, slots: new Map(slots) };
 }
 
 /**
@@ -151,9 +162,13 @@ export function programKey({ program: { prefix, module, arrays, uniforms }, slot
 /** WGSL of a linked program: functions that read its arrays, and the functions of its module. */
 export function emitProgram({ program, slots }: BoundProgram, shader: Shader): string {
   const { prefix, module, arrays } = program;
-  const readers = arrays.map((array, i) => emitReader(`${prefix}a${i}`, array, slots.get(array.name)));
+  const readers = arrays.map((array, i) => {
+    const [name, slot] = [`${prefix}a${i}`, slots.get(array.name)];
+    return array.isOwned ? emitOwned(prefix, name, array, slot!) : emitReader(name, array, slot);
+  });
+  const strip = arrays.some(({ isOwned }) => isOwned) ? [emitStrip(prefix)] : [];
   const functions = emitModule(module, { ...shader, prefix, ...capturesOf(program) });
-  return [...readers, functions].join('\n');
+  return [...strip, ...readers, functions].join('\n');
 }
 
 /**
@@ -164,10 +179,11 @@ export function capturesOf({
   prefix,
   arrays,
   uniforms,
-}: LinkedProgram): Pick<WgslEnvironment, 'read' | 'length' | 'uniform'> {
+}: LinkedProgram): Pick<WgslEnvironment, 'read' | 'write' | 'length' | 'uniform'> {
   const numbers = new Map(arrays.map(({ name }, i) => [name, i]));
   return {
     read: (name, index) => `${prefix}a${numbers.get(name)}(${index})`,
+    write: (name, index, value) => `${prefix}a${numbers.get(name)}_put(${index}, ${value});`,
     length: (name) => lengthExpression(arrays[numbers.get(name)!]!.length),
     uniform: (name, type) => fromWord(type, parameter(uniforms.get(name)!)),
   };
@@ -184,6 +200,23 @@ export function emitReader(name: string, array: LinkedArray, slot: number | unde
   const value = cells === undefined ? emitElement(array, slot!) : emitCells(cells, type);
   const inside = isInside ? 'value' : `select(${zeroOf(type)}, value, i < ${lengthExpression(length)})`;
   return `fn ${name}(i: u32) -> ${type} { ${value} return ${inside}; }`;
+}
+
+/**
+ * WGSL variables with the first row and the number of rows of the thread's strip. Rows before the strip wrap around to
+ * large numbers, so one comparison finds whether the strip owns a row.
+ */
+function emitStrip(prefix: string): string {
+  return `var<private> ${prefix}first: u32;
+var<private> ${prefix}rows: u32;`;
+}
+
+/** WGSL functions that read and write an element of an owned array, which is zero outside the strip. */
+function emitOwned(prefix: string, name: string, { type, offsetWord }: LinkedArray, slot: number): string {
+  const at = `i + ${parameter(offsetWord)}`;
+  const owns = `i - ${prefix}first < ${prefix}rows`;
+  return `fn ${name}(i: u32) -> ${type} { if (${owns}) { return ${fromWord(type, `load_${slot}(${at})`)}; } return ${zeroOf(type)}; }
+fn ${name}_put(i: u32, value: ${type}) { if (${owns}) { store_${slot}(${at}, ${toWord(type, 'value')}); } }`;
 }
 
 function emitCells(cells: ReadonlyMap<number, number>, type: ScalarType): string {

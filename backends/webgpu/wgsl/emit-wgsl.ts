@@ -29,6 +29,8 @@ export interface WgslEnvironment extends Shader {
    * array's length.
    */
   read(array: string, index: string): string;
+  /** Returns a WGSL statement that writes an element of an owned array. Absent where a program has none. */
+  write?(array: string, index: string, value: string): string;
   length(array: string): string;
   uniform(name: string, type: ScalarType): string;
 }
@@ -112,7 +114,10 @@ function emitStatement(statement: Statement, context: FunctionContext): string {
   switch (statement.kind) {
     case 'let':
       return bind(statement.local, emitOperation(statement.operation, statement.local, operations));
+    case 'writeOwned':
+      return environment.write!(statement.array, operand(statement.index), operand(statement.value));
     case 'read':
+    case 'readOwned':
       return bind(
         statement.local,
         hideConstant(statement.local.type, environment.read(statement.array, operand(statement.index)), operations),

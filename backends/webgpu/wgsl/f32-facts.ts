@@ -62,7 +62,7 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
       terms.note(local, operation);
       return;
     }
-    if (statement.kind === 'read') terms.noteRead(statement);
+    if (statement.kind === 'read' || statement.kind === 'readOwned') terms.noteRead(statement);
     for (const operand of operandsOf(statement)) use(operand, 'other');
     for (const block of blocksOf(statement)) block.forEach(visit);
   };
@@ -152,7 +152,7 @@ function termsOf() {
   };
 }
 
-type ReadStatement = Extract<Statement, { readonly kind: 'read' }>;
+type ReadStatement = Extract<Statement, { readonly kind: 'read' | 'readOwned' }>;
 
 /**
  * Local value numbering: two locals are the same term if they are bound to the same operation on the same operands, or

@@ -74,6 +74,7 @@ export function costOfClearing(words: number): number {
 function costOfStatement({ kind }: Statement): number {
   switch (kind) {
     case 'read':
+    case 'readOwned':
       return READ;
     case 'call':
     case 'if':

@@ -14,6 +14,7 @@ import { launchExactReduce } from '../kernels/reduce/reduce.ts';
 import { launchTreeReduce } from '../kernels/reduce/tree-reduce.ts';
 import { launchRelax } from '../kernels/relax/relax.ts';
 import { launchForEach } from '../kernels/rows/for-each.ts';
+import { launchStrips } from '../kernels/rows/strips.ts';
 import { launchWalk } from '../kernels/rows/walk.ts';
 import { launchExactScan } from '../kernels/scan/scan.ts';
 import { launchTreeScan } from '../kernels/scan/tree-scan.ts';
@@ -68,6 +69,16 @@ export function taskOf(command: KernelCommand): KernelTask {
         writes: command.stores.map(({ buffer }) => buffer),
         launch: (launcher) => launchWalk(launcher, command),
       };
+    case 'strips': {
+      const cost = costOf(command.program.module);
+      return {
+        extent: command.extent,
+        cost: cost / command.rows,
+        fixedCost: cost,
+        writes: command.owned.map(({ buffer }) => buffer),
+        launch: (launcher) => launchStrips(launcher, command),
+      };
+    }
     case 'reduce': {
       const { extent, program, monoid, into } = command;
       const launch = monoid.exact ? launchExactReduce : launchTreeReduce;

@@ -14,7 +14,7 @@ import { type Code, type Label, valueTypeOf } from './wasm-code.ts';
 import { op } from './wasm-encoder.ts';
 import { choose, f32, type Int32, i32, loadF32, loadingInt32, type Scalar } from './wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal } from './wasm-locals.ts';
-import { block, br, loop, when } from './wasm-statements.ts';
+import { block, br, loop, store, when } from './wasm-statements.ts';
 
 /** The locals with the address and length of an array that a functor captures. */
 export interface ArrayAccess {
@@ -31,6 +31,8 @@ export interface Environment {
   readonly arrays: ReadonlyMap<string, ArrayAccess>;
   /** Locals with the values of the uniforms, by name. */
   readonly uniforms: ReadonlyMap<string, ScalarLocal>;
+  /** Only of a strip: locals with its first row and the number of its rows. */
+  readonly strip?: { readonly first: Int32Local; readonly rows: Int32Local };
 }
 
 /** The state of the emitter while it inlines one function of a module. */
@@ -117,6 +119,20 @@ function emitStatement(code: Code, frame: Frame, statement: Statement, last: boo
       keep(code, frame, statement.local, elementOf(array, statement.local.type, integerOf(frame, statement.index)));
       return;
     }
+    case 'readOwned': {
+      const { array, owns, index } = ownedElement(frame, statement);
+      const { type } = statement.local;
+      const { storage, address } = array;
+      const element = loadElement(storage, type, elementAt(storage, address, index));
+      keep(code, frame, statement.local, choose<Scalar>(owns, element, literal(type, 0)));
+      return;
+    }
+    case 'writeOwned': {
+      const { array, owns, index } = ownedElement(frame, statement);
+      const { storage, address } = array;
+      when(code, owns, () => store(code, elementAt(storage, address, index), operandValue(frame, statement.value)));
+      return;
+    }
     case 'length':
       keep(code, frame, statement.local, frame.environment.arrays.get(statement.array)!.length);
       return;
@@ -187,6 +203,16 @@ function emitLoop(code: Code, frame: Frame, { body, step }: Extract<Statement, {
       br(code, again);
     }),
   );
+}
+
+/** An element of an owned array, and whether the strip owns it. Rows before the strip wrap around to large numbers. */
+function ownedElement(
+  frame: Frame,
+  { array, index }: { readonly array: string; readonly index: Operand },
+): { readonly array: ArrayAccess; readonly owns: Int32; readonly index: Int32 } {
+  const { arrays, strip } = frame.environment;
+  const place = integerOf(frame, index);
+  return { array: arrays.get(array)!, owns: place.sub(strip!.first).ltU(strip!.rows), index: place };
 }
 
 /** Element `index` of an array, or 0 if the index is out of range. The code computes `index` twice. */

@@ -86,6 +86,9 @@ export function inlineCalls(module: Module): Inlined {
         case 'loop':
           to.push({ ...statement, body: block(statement.body), step: block(statement.step) });
           return;
+        case 'readOwned':
+        case 'writeOwned':
+          throw new NotStraight('it writes');
         case 'return':
           throw new NotStraight('it returns early');
         default:

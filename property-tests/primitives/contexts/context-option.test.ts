@@ -24,6 +24,7 @@ const countDown = fn({ left: u32 }, { more: bool, emits: bool, state: { left: u3
   value: left,
 }));
 
+const inStrip = fn({ first: u32, end: u32, x: q.owned(u32) }, {}, ({ first, end, x }) => x.set(first, end));
 const grows = fn({ x: q.neighbours(u32) }, u32, ({ x }) => x.at(-1).max(x.at(1)));
 const passes = fn({ before: u32, after: u32 }, u32, ({ before, after }) => before.xor(after));
 const isNone = fn({ total: u32 }, bool, ({ total }) => total.eq(0));
@@ -74,6 +75,7 @@ const primitives: { readonly [name: string]: Primitive } = {
   },
   selectKth: (x, options) => q.selectKth(x, 3, options),
   quantiles: (x, options) => q.quantiles(x, [0, 0.5, 1], options),
+  forEachStrip: (x, options) => q.forEachStrip({ x }, [{ rows: 9, each: inStrip }], options),
   relax: (x, options) => {
     const sizes = { width: q.constant(u32, 3, ROWS / 3), height: q.constant(u32, 1, ROWS / 3) };
     const rule = { change: passes, total: q.plus(u32), until: isNone };

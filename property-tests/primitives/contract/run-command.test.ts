@@ -28,7 +28,7 @@ describe('a backend with a method for each kernel', () => {
   });
 });
 
-test('a backend that refuses one of the six kernels fails at its first command', () => {
+test('a backend that refuses one of the seven kernels fails at its first command', () => {
   const context = new Context(running((command, inner) => command.kind !== 'scan' && inner.run(command)));
   expect(() => q.inclusiveScan(context.column(Uint32Array.of(1, 2)), q.plus(u32))).toThrow(
     expect.objectContaining({ code: 'backend/kernel', message: expect.stringContaining('scan') }),
@@ -71,6 +71,8 @@ test('the parts of a command are all its buffers and programs', () => {
     histogram: 0,
   }));
   q.rankHistogram({ active: flags, x }, binOf, { ranks: 2, bins: 8, histograms: 1 });
+  const each = fn({ first: u32, some: q.owned(u32) }, {}, ({ first, some }) => some.set(first, 1));
+  q.forEachStrip({ some }, [{ rows: 2, each }]);
   q.sort(some);
   q.reduce(some, q.plus(u32));
   expect(new Set(commands.map(({ kind }) => kind)).size).toBeGreaterThan(5);
