@@ -8,11 +8,12 @@ export * from './kernel-commands.ts';
  * The interface through which the primitives use a backend (WebGPU, worker threads or plain JavaScript).
  *
  * A backend owns memory and runs commands of seven kernels: `forEach`, `walk`, `strips`, `reduce`, `scan`, `sort` and
- * `histogram`. It may have more kernels, for commands that are otherwise derived from these seven. Every kernel reads its input through
- * a *program*: a functor (a recorded function) that computes the element at an index. All views (transforms, gathers,
- * slices …) are already fused into the program, so backends never handle views. Commands return immediately and take
- * effect in the order in which they were issued. The host waits for commands only in `upload`, `read`, `lendWords` and
- * `sync`. The primitives are written in terms of these commands, once for all backends, in `primitives/`.
+ * `histogram`. It may have more kernels, for commands that are otherwise derived from these seven. Every kernel reads
+ * its input through a *program*: a functor (a recorded function) that computes the element at an index. All views
+ * (transforms, gathers, slices …) are already fused into the program, so backends never handle views. Commands return
+ * immediately and take effect in the order in which they were issued. The host waits for commands only in `upload`,
+ * `read`, `lendWords` and `sync`. The primitives are written in terms of these commands, once for all backends, in
+ * `primitives/`.
  */
 export interface Backend {
   readonly name: 'reference' | 'workers' | 'webgpu';
