@@ -170,8 +170,6 @@ export const primitiveCalls: ValidCalls = {
   reduce: () => ({ input: x, monoid: sum, ...where }),
   reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...within }),
   removeIf: predicate('predicate', within),
-  reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...where }),
-  removeIf: predicate('predicate'),
   forEachStrip: () => ({
     state: { x },
     steps: [{ 'rows?': 2, each: inStrip }],
