@@ -4,12 +4,9 @@ import { printHead, printRow } from '../shared/markdown-table.ts';
 import { inTurns, machine, median, spread, type Took, timesUntilDone } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programWords } from '../shared/program-options.ts';
-import { components } from './components.ts';
 import { startCpp } from './cpp.ts';
-import { edges } from './edges.ts';
-import { flow } from './flow.ts';
 import type { Answer, BenchProgram, Case } from './program.ts';
-import { viewshed } from './viewshed.ts';
+import { PROGRAMS } from './programs.ts';
 
 /**
  * Times programs that authors compose, beside plain JavaScript on one thread and C++ on two, in turns; all must give the
@@ -20,8 +17,6 @@ import { viewshed } from './viewshed.ts';
  * node --import tsx bench/programs/run.ts [PROGRAM …] [--side 4096] [--only CASE] [--rounds 7] [--no-cpp]
  *   [--backend workers|webgpu|reference] [--workers 2] [--adapter hardware|software]
  */
-const PROGRAMS: readonly BenchProgram[] = [components, edges, flow, viewshed];
-
 const { options, positionals } = programWords({
   ...{ backend: 'workers', adapter: undefined, workers: 2 },
   ...{ side: 0, only: undefined, rounds: 7, cpp: true },

@@ -21,37 +21,38 @@ import { congruential } from '../shared/random.ts';
 import type { Answer, BenchProgram, Case } from './program.ts';
 import { relief } from './relief.ts';
 
-/** An observer looks this many cells far, from this many metres above the ground. */
-const REACH = 100;
+/** Height of an observer's eyes, in metres above the ground. */
 const EYES = 2;
-const SIDE = 2 * REACH + 1;
 
 /**
- * What observers on a relief see: for every observer and every cell within reach, whether no cell between them is above
- * the line of sight. Between cells, the line takes the height of the nearest one.
+ * What 100 observers on a relief see: for every observer and every cell within reach (100 cells to each side), whether no
+ * cell between them is above the line of sight. Between cells, the ground has the height of the nearest one.
  */
 export const viewshed: BenchProgram = {
   name: 'viewshed',
   *cases(side = 2048) {
     const random = congruential(5);
-    const observers = Uint32Array.from({ length: 200 }, () => REACH + Math.floor(random() * (side - 2 * REACH)));
-    yield { name: '100 observers', inputs: { heights: relief(side), observers }, sizes: { width: side } };
+    const reach = Math.min(100, side >> 2);
+    const observers = Uint32Array.from({ length: 200 }, () => reach + Math.floor(random() * (side - 2 * reach)));
+    yield { name: '100 observers', inputs: { heights: relief(side), observers }, sizes: { width: side, reach } };
   },
   plain,
   async quadrille(context, { inputs, sizes }) {
     const heights = context.column(inputs.heights as Float32Array);
     const observers = context.column(inputs.observers as Uint32Array);
-    const cell = sequence((inputs.observers!.length / 2) * SIDE * SIDE);
-    return () => ({ seen: packBits(map(isSeen, { cell, observers, heights, width: sizes.width! })) });
+    const { width, reach } = sizes as { width: number; reach: number };
+    const cell = sequence((inputs.observers!.length / 2) * (2 * reach + 1) ** 2);
+    return () => ({ seen: packBits(map(isSeen, { cell, observers, heights, width, reach })) });
   },
 };
 
 const isSeen = fn(
-  { cell: u32, observers: array(u32), heights: array(f32), width: uniform(u32) },
+  { cell: u32, observers: array(u32), heights: array(f32), width: uniform(u32), reach: uniform(u32) },
   bool,
-  ({ cell, observers, heights, width }) => {
-    const observer = Let(cell.div(SIDE * SIDE));
-    const place = Let(cell.rem(SIDE * SIDE));
+  ({ cell, observers, heights, width, reach }) => {
+    const side = Let(reach.mul(2).add(1));
+    const observer = Let(cell.div(side.mul(side)));
+    const place = Let(cell.sub(observer.mul(side.mul(side))));
     const home = Let(
       observers
         .at(observer.mul(2).add(1))
@@ -59,8 +60,8 @@ const isSeen = fn(
         .add(observers.at(observer.mul(2))),
     );
     const at = (right: F32, down: F32) => heights.at(home.add(u32(i32(down)).mul(width)).add(u32(i32(right))));
-    const dx = Let(f32(place.rem(SIDE)).sub(REACH));
-    const dy = Let(f32(place.div(SIDE)).sub(REACH));
+    const dx = Let(f32(place.rem(side)).sub(f32(reach)));
+    const dy = Let(f32(place.div(side)).sub(f32(reach)));
     const eye = Let(heights.at(home).add(EYES));
     const steps = Let(dx.abs().max(dy.abs()));
     const [right, down, rise] = [Let(dx.div(steps)), Let(dy.div(steps)), Let(at(dx, dy).sub(eye).div(steps))];
@@ -82,7 +83,8 @@ function plain({ inputs, sizes }: Case): () => Answer {
   const heights = inputs.heights as Float32Array;
   const observers = inputs.observers as Uint32Array;
   const width = sizes.width!;
-  const cells = (observers.length / 2) * SIDE * SIDE;
+  const reach = sizes.reach!;
+  const cells = (observers.length / 2) * (2 * reach + 1) ** 2;
   const seen = new Uint32Array(Math.ceil(cells / 32));
   const { fround } = Math;
   return () => {
@@ -90,8 +92,8 @@ function plain({ inputs, sizes }: Case): () => Answer {
     for (let observer = 0, i = 0; observer < observers.length / 2; observer++) {
       const home = observers[2 * observer + 1]! * width + observers[2 * observer]!;
       const eye = fround(heights[home]! + EYES);
-      for (let dy = -REACH; dy <= REACH; dy++) {
-        for (let dx = -REACH; dx <= REACH; dx++, i++) {
+      for (let dy = -reach; dy <= reach; dy++) {
+        for (let dx = -reach; dx <= reach; dx++, i++) {
           const steps = Math.max(Math.abs(dx), Math.abs(dy));
           const right = fround(dx / steps);
           const down = fround(dy / steps);

@@ -1,0 +1,7 @@
+import { components } from './components.ts';
+import { edges } from './edges.ts';
+import { flow } from './flow.ts';
+import type { BenchProgram } from './program.ts';
+import { viewshed } from './viewshed.ts';
+
+export const PROGRAMS: readonly BenchProgram[] = [components, edges, flow, viewshed];
