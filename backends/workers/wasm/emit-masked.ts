@@ -4,7 +4,7 @@ import { type ArrayAccess, type Environment, elementOf, literal, scalarLocal, wi
 import type { LaneKind, LaneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, operandsOf } from './lane-statements.ts';
 import { scalarOperation } from './scalar-operations.ts';
-import { f32Bound, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
+import { f32Bound, gatherLanes, lanesOf, loadLanes, splatOf, vectorOperation } from './vector-operations.ts';
 import type { Code, Label } from './wasm-code.ts';
 import { I32, simd, V128 } from './wasm-encoder.ts';
 import { fourFrom, type Int32, type Scalar, type Vector, v128, vector } from './wasm-expressions.ts';
@@ -28,9 +28,37 @@ export interface MaskedSources {
    * stored anything.
    */
   readonly elsewhere: Label;
+  /**
+   * The local that the code sets to 0, or to {@link PAUSE} if most lanes were idle in divergent loops. Undefined if the
+   * program has no such loop.
+   */
+  readonly pause: Int32Local | undefined;
 }
 
+/** The lanes of a group of vectors that took part in the rounds of divergent loops. */
+interface Occupancy {
+  readonly rounds: Int32Local;
+  /** The sum over all rounds of the number of active lanes, as four partial sums. */
+  readonly active: VectorLocal;
+}
+
+/** The number of rounds of the index loop that scalar code processes after a round in which most lanes were idle. */
+const PAUSE = 16;
+/** A number of rounds, a power of two, after which divergent loops look whether most lanes are idle. */
+const ROUNDS_BETWEEN_LOOKS = 256;
+/** Vectors are slower than one index at a time if less than one in this number of lanes is active. */
+const LANES_PER_ACTIVE = 4;
+
 type Of<K extends LaneStatement['kind']> = Extract<LaneStatement, { kind: K }>;
+
+/** A loop whose body is being emitted. */
+interface OpenLoop {
+  readonly exit: Label;
+  readonly next: Label;
+  /** Of a divergent loop, the masks of the lanes that have not left it, and of those that are in the current round. */
+  readonly live: readonly VectorLocal[] | undefined;
+  readonly round: readonly VectorLocal[] | undefined;
+}
 
 /**
  * Emits vector code for a program with loops and branches, for several vectors of indices together. Values that are
@@ -54,9 +82,12 @@ export class MaskedCode {
   readonly #vectors = new Map<number, readonly VectorLocal[]>();
   /** Locals that hold a uniform of the module in every lane, by the name of the uniform. */
   readonly #splats = new Map<string, VectorLocal>();
+  /** For each gathered array, its last index and its address in every lane, by the name of the array. */
+  readonly #gathers = new Map<string, { readonly last: VectorLocal; readonly address: VectorLocal }>();
   readonly #splatted: ReadonlySet<number>;
   readonly #owned: Local[] = [];
-  readonly #loops: { readonly exit: Label; readonly next: Label }[] = [];
+  readonly #loops: OpenLoop[] = [];
+  readonly #occupancy: Occupancy | undefined;
   /** The mask of the active lanes, as one local per vector. Undefined if all lanes are active. */
   #mask: readonly VectorLocal[] | undefined;
 
@@ -66,6 +97,8 @@ export class MaskedCode {
     this.#kinds = kinds;
     this.#sources = sources;
     this.#splatted = this.#findSplatted();
+    if (sources.pause === undefined) return;
+    this.#occupancy = { rounds: this.#own(code.local(I32)), active: this.#own(code.local(V128)) };
   }
 
   /**
@@ -77,8 +110,11 @@ export class MaskedCode {
     this.#scalars.set(this.#program.parameters[0]!.id, index);
     this.#requireLengths();
     this.#splatUniforms();
+    this.#occupancy?.rounds.set(0);
+    this.#occupancy?.active.set(NO_LANES);
     this.#block(this.#program.body);
-    return this.#each((u) => this.#program.results.map((result) => this.#keepVector(result, u)));
+    if (this.#occupancy !== undefined) this.#sources.pause!.set(this.#pauseAfter(this.#occupancy));
+    return this.#each((u) => this.#program.results.map((result) => this.#keep(this.#vector(result, u))));
   }
 
   release(): void {
@@ -127,6 +163,17 @@ export class MaskedCode {
     for (const name of this.#kinds.arrays) {
       brIf(this.#code, this.#sources.elsewhere, this.#array(name).length.ltU(4 * this.#sources.vectors));
     }
+    for (const name of this.#kinds.gathered) {
+      const { address, length } = this.#array(name);
+      brIf(this.#code, this.#sources.elsewhere, length.isZero());
+      this.#gathers.set(name, { last: this.#keep(length.sub(1).splat()), address: this.#keep(address.splat()) });
+    }
+  }
+
+  #keep(lanes: Vector): VectorLocal {
+    const local = this.#own(this.#code.local(V128));
+    local.set(lanes);
+    return local;
   }
 
   #array(name: string): ArrayAccess {
@@ -136,14 +183,45 @@ export class MaskedCode {
   #splatUniforms(): void {
     const { module, uniforms } = this.#sources.environment;
     for (const [name, type] of module.uniforms) {
-      const local = this.#own(this.#code.local(V128));
-      local.set(splatOf(type, uniforms.get(name)!));
-      this.#splats.set(name, local);
+      this.#splats.set(name, this.#keep(splatOf(type, uniforms.get(name)!)));
     }
   }
 
   #block(statements: readonly LaneStatement[]): void {
-    for (const statement of statements) this.#step(statement);
+    for (const [i, statement] of statements.entries()) {
+      this.#step(statement);
+      if (!this.#kinds.narrowing.has(statement)) continue;
+      if (!this.#isWhole()) {
+        this.#narrow(statements.slice(i + 1));
+        return;
+      }
+      // An `if` has done so in its branches.
+      if (statement.kind !== 'if') this.#endIfEmpty();
+    }
+  }
+
+  /** Whether the mask is that of the lanes in the current round of a divergent loop. */
+  #isWhole(): boolean {
+    const { round } = this.#loops.at(-1) ?? {};
+    return round !== undefined && round === this.#mask;
+  }
+
+  /** Takes the lanes that have jumped out of the mask, and emits the rest of a block for the other lanes. */
+  #narrow(rest: readonly LaneStatement[]): void {
+    if (rest.length === 0) return;
+    const mask = this.#mask!;
+    for (const [u, local] of mask.entries()) local.set(local.and(this.#loops.at(-1)!.round![u]!));
+    when(this.#code, anyOf(mask), () => this.#block(rest));
+  }
+
+  /**
+   * Emits code that ends the current loop if all lanes have left it, and the round if all lanes have left the round.
+   * This comes wherever a jump may have taken out the last lane: without lanes, a loop might never end.
+   */
+  #endIfEmpty(): void {
+    const { exit, next, live, round } = this.#loops.at(-1)!;
+    brIf(this.#code, exit, anyOf(live!).isZero());
+    if (round !== live) brIf(this.#code, next, anyOf(round!).isZero());
   }
 
   #step(statement: LaneStatement): void {
@@ -165,18 +243,33 @@ export class MaskedCode {
         this.#assign(statement);
         return;
       case 'if':
-        if (this.#kinds.divergent.has(statement)) this.#diverge(statement);
-        else this.#branch(statement);
+        if (!this.#kinds.divergent.has(statement)) this.#branch(statement);
+        else if (!this.#breakWhere(statement)) this.#diverge(statement);
         return;
       case 'loop':
         this.#loop(statement);
         return;
       case 'break':
-        br(this.#code, this.#loops.at(-1)!.exit);
+        if (this.#kinds.divergent.has(statement)) this.#leave(statement.loops);
+        else br(this.#code, this.#loops.at(-statement.loops)!.exit);
         return;
       case 'continue':
-        br(this.#code, this.#loops.at(-1)!.next);
+        if (this.#kinds.divergent.has(statement)) this.#takeOut(this.#loops.at(-1)!.round!);
+        else br(this.#code, this.#loops.at(-1)!.next);
     }
+  }
+
+  /** Takes the active lanes out of the innermost `count` loops. */
+  #leave(count: number): void {
+    // The mask of the active lanes may be that of the innermost loop, which therefore comes last.
+    for (const { live, round } of this.#loops.slice(-count)) {
+      if (round !== live) this.#takeOut(round!);
+      this.#takeOut(live!);
+    }
+  }
+
+  #takeOut(lanes: readonly VectorLocal[]): void {
+    for (const [u, local] of lanes.entries()) local.set(local.andNot(this.#mask![u]!));
   }
 
   /**
@@ -254,7 +347,12 @@ export class MaskedCode {
     return low.add(a.shrS(16).mul(b.shrS(16)));
   }
 
-  #read({ local, array, index }: Of<'read'>): void {
+  #read(statement: Of<'read'>): void {
+    const { local, array, index } = statement;
+    if (this.#kindOf(index) === 'varying') {
+      this.#gather(statement);
+      return;
+    }
     const code = this.#code;
     const { storage, address, length } = this.#array(array);
     const first = this.#integer(index);
@@ -268,6 +366,22 @@ export class MaskedCode {
     for (const [u, made] of this.#vectorsOf(local.id).entries()) {
       made.set(loadLanes(storage, local.type, at, (4 * u) << widthOf(storage)));
     }
+    code.release(at);
+  }
+
+  /** Reads an element for every lane, at an index of its own: zero where the index is out of range. */
+  #gather({ local, array, index }: Of<'read'>): void {
+    const code = this.#code;
+    const { storage } = this.#array(array);
+    const { last, address } = this.#gathers.get(array)!;
+    const [within, at] = [code.local(V128), code.local(V128)];
+    for (const [u, made] of this.#vectorsOf(local.id).entries()) {
+      const own = this.#vector(index, u);
+      within.set(vector(simd.i32x4MinU, own, last));
+      at.set(address.add(within.shl(widthOf(storage))));
+      made.set(gatherLanes(storage, local.type, at).and(vector(simd.i32x4Eq, within, own)));
+    }
+    code.release(within);
     code.release(at);
   }
 
@@ -298,21 +412,19 @@ export class MaskedCode {
    * Emits both branches of an `if` whose condition may differ between lanes. Each branch runs under a mask, and only if
    * at least one lane takes the branch.
    */
-  #diverge({ condition, consequent, alternative }: Of<'if'>): void {
+  #diverge(statement: Of<'if'>): void {
+    const { condition, consequent, alternative } = statement;
     const outer = this.#mask;
     const under = (statements: readonly LaneStatement[], maskOf: (u: number) => Vector): void => {
       if (statements.length === 0) return;
-      const code = this.#code;
-      const mask = this.#each((u) => {
-        const local = code.local(V128);
-        local.set(maskOf(u));
-        return local;
-      });
-      const any = mask.slice(1).reduce<Vector>((all, one) => all.or(one), mask[0]!);
+      const mask = this.#masks(maskOf);
       this.#mask = mask;
-      when(code, any.anyTrue(), () => this.#block(statements));
-      this.#mask = outer;
-      for (const local of mask) code.release(local);
+      when(this.#code, anyOf(mask), () => {
+        this.#block(statements);
+        this.#mask = outer;
+        if (this.#kinds.narrowing.has(statement) && this.#isWhole()) this.#endIfEmpty();
+      });
+      for (const local of mask) this.#code.release(local);
     };
     under(consequent, (u) => {
       const holds = this.#vector(condition, u);
@@ -321,19 +433,79 @@ export class MaskedCode {
     under(alternative, (u) => (outer?.[u] ?? ALL).andNot(this.#vector(condition, u)));
   }
 
-  #loop({ body, step }: Of<'loop'>): void {
+  /**
+   * Emits an `if` whose only statement is a break, as at the head of a loop, without a branch: the condition narrows
+   * the mask of the loop. Returns false for other statements.
+   */
+  #breakWhere({ condition, consequent, alternative }: Of<'if'>): boolean {
+    const [only, ...others] = [...consequent, ...alternative];
+    const { live, round } = this.#loops.at(-1) ?? {};
+    if (only?.kind !== 'break' || only.loops > 1 || others.length > 0) return false;
+    if (live !== round || !this.#isWhole()) return false;
+    for (const [u, local] of live!.entries()) {
+      const holds = this.#vector(condition, u);
+      local.set(consequent.length > 0 ? local.andNot(holds) : local.and(holds));
+    }
+    this.#endIfEmpty();
+    return true;
+  }
+
+  #masks(maskOf: (u: number) => Vector): readonly VectorLocal[] {
+    return this.#each((u) => {
+      const local = this.#code.local(V128);
+      local.set(maskOf(u));
+      return local;
+    });
+  }
+
+  #loop(statement: Of<'loop'>): void {
     const code = this.#code;
-    block(code, (exit) =>
-      loop(code, (again) => {
+    const outer = this.#mask;
+    const isDivergent = this.#kinds.divergent.has(statement);
+    const live = isDivergent ? this.#masks((u) => outer?.[u] ?? ALL) : undefined;
+    const round = live && this.#kinds.skipping.has(statement) ? this.#each(() => code.local(V128)) : live;
+    block(code, (exit) => {
+      const body = (): void =>
         block(code, (next) => {
-          this.#loops.push({ exit, next });
-          this.#block(body);
+          this.#loops.push({ exit, next, live, round });
+          if (round !== live) for (const [u, local] of round!.entries()) local.set(live![u]!);
+          this.#mask = round ?? outer;
+          this.#block(statement.body);
+          this.#loops.pop();
         });
-        this.#loops.pop();
-        this.#block(step);
+      if (statement.once) {
+        body();
+        return;
+      }
+      loop(code, (again) => {
+        if (live !== undefined) this.#countRound(live, this.#occupancy!);
+        body();
+        this.#mask = live ?? outer;
+        this.#block(statement.step);
         br(code, again);
-      }),
-    );
+      });
+    });
+    this.#mask = outer;
+    for (const local of new Set([...(live ?? []), ...(round ?? [])])) code.release(local);
+  }
+
+  /** Counts the active lanes of a round of a divergent loop. Gives up vectors if most lanes were idle for long. */
+  #countRound(live: readonly VectorLocal[], { rounds, active }: Occupancy): void {
+    const code = this.#code;
+    const { pause, elsewhere } = this.#sources;
+    for (const local of live) active.set(active.sub(local));
+    rounds.set(rounds.add(1));
+    when(code, rounds.and(ROUNDS_BETWEEN_LOOKS - 1).isZero(), () => {
+      brIf(code, elsewhere, pause!.tee(this.#pauseAfter({ rounds, active })));
+    });
+  }
+
+  #pauseAfter({ rounds, active }: Occupancy): Int32 {
+    const sum = [1, 2, 3].reduce((all, lane) => all.add(active.extract(lane)), active.extract(0));
+    return sum
+      .mul(LANES_PER_ACTIVE)
+      .ltU(rounds.mul(4 * this.#sources.vectors))
+      .mul(PAUSE);
   }
 
   /** The scalar of a uniform operand, or the value of a consecutive operand at the first index. */
@@ -356,13 +528,13 @@ export class MaskedCode {
       .splat()
       .add(fourFrom(4 * u));
   }
-
-  #keepVector(operand: Operand, u: number): VectorLocal {
-    const local = this.#own(this.#code.local(V128));
-    local.set(this.#vector(operand, u));
-    return local;
-  }
 }
 
+const NO_LANES = v128([0, 0, 0, 0]);
 /** The mask with all lanes active. */
 const ALL = v128([-1, -1, -1, -1]);
+
+/** Whether any lane of the masks is active. */
+function anyOf(masks: readonly Vector[]): Int32 {
+  return masks.reduce((all, one) => all.or(one)).anyTrue();
+}

@@ -1,7 +1,7 @@
 import type { Operand } from '../../../primitives/ir/ir.ts';
 import { NotStraight } from '../../analyses/straight-line.ts';
 import { MIN_CELLS } from '../kernels/rows/row-loop.ts';
-import { blocksOf, type LaneProgram, type LaneStatement, sameOperand } from './lane-statements.ts';
+import { blocksOf, type LaneProgram, type LaneStatement, operandsOf, sameOperand } from './lane-statements.ts';
 
 /**
  * How a value varies between the lanes of a vector: `uniform` values are equal in all lanes, `consecutive` values
@@ -13,11 +13,18 @@ export type LaneKind = 'uniform' | 'consecutive' | 'varying';
 export interface LaneKinds {
   /** The kind of value in each local, by the id of the local. */
   readonly kinds: ReadonlyMap<number, LaneKind>;
-  /** The `if` statements whose condition may differ between lanes. */
-  readonly divergent: ReadonlySet<LaneStatement>;
   /**
-   * Assignments that must keep the old value in inactive lanes. Such an assignment is inside a divergent branch, and
-   * its variable is declared outside the branch.
+   * The `if` statements whose condition may differ between lanes; the jumps (break, continue) that only some lanes of a
+   * round may take; and the loops that such jumps leave or continue.
+   */
+  readonly divergent: ReadonlySet<LaneStatement>;
+  /** Statements that contain divergent jumps out of themselves, and these jumps. */
+  readonly narrowing: ReadonlySet<LaneStatement>;
+  /** Loops in which some lanes may skip the rest of a round, by a divergent continue. */
+  readonly skipping: ReadonlySet<LaneStatement>;
+  /**
+   * Assignments that must keep the old value in inactive lanes. Such an assignment is inside a divergent branch or
+   * loop, and its variable is declared outside.
    */
   readonly blended: ReadonlySet<LaneStatement>;
   /**
@@ -27,6 +34,8 @@ export interface LaneKinds {
   readonly row: Operand | undefined;
   /** Names of the arrays that are read at consecutive indices, so that one load fills a vector. */
   readonly arrays: ReadonlySet<string>;
+  /** Names of the arrays that are read at an index of its own in every lane. */
+  readonly gathered: ReadonlySet<string>;
 }
 
 /**
@@ -39,20 +48,55 @@ export function laneKinds(program: LaneProgram): LaneKinds {
   const row = rowOf(program);
   const kinds = new Map<number, LaneKind>(others.map(({ id }) => [id, 'varying']));
   kinds.set(index.id, 'consecutive');
-  const found: Found = { divergent: new Set(), blended: new Set(), arrays: new Set() };
+  const found: Found = {
+    divergent: new Set(),
+    narrowing: new Set(),
+    skipping: new Set(),
+    blended: new Set(),
+    arrays: new Set(),
+    gathered: new Set(),
+  };
+  const extents = extentsOf(program);
+  const progress = (): number => found.divergent.size + found.narrowing.size + found.blended.size + weight(kinds);
   // Iterates to a fixed point, because a loop can change the kind of a value that was visited before. The iteration
-  // ends, because a kind only moves up in `ORDER`, and statements are only added to `divergent` and `blended`.
-  for (let before = -1; before !== found.divergent.size + found.blended.size + weight(kinds); ) {
-    before = found.divergent.size + found.blended.size + weight(kinds);
-    new Walk(kinds, found, index.id, row).block(program.body, []);
+  // ends, because a kind only moves up in `ORDER`, and statements are only added to the sets.
+  for (let before = -1; before !== progress(); ) {
+    before = progress();
+    new Walk(program, kinds, found, extents, row).block(program.body, []);
   }
   return { kinds, row, ...found };
 }
 
-interface Found {
-  readonly divergent: Set<LaneStatement>;
-  readonly blended: Set<LaneStatement>;
-  readonly arrays: Set<string>;
+type Found = {
+  readonly [K in Exclude<keyof LaneKinds, 'kinds' | 'row'>]: LaneKinds[K] extends ReadonlySet<infer S> ? Set<S> : never;
+};
+
+type Loop = Extract<LaneStatement, { kind: 'loop' }>;
+
+/** For each variable, the loops around its declaration, and the loops that contain all of its uses. */
+interface Extent {
+  readonly declared: readonly Loop[];
+  used: readonly Loop[] | undefined;
+}
+
+function extentsOf({ body, results }: LaneProgram): ReadonlyMap<number, Extent> {
+  const extents = new Map<number, Extent>();
+  const use = (operand: Operand, loops: readonly Loop[]): void => {
+    const extent = operand.kind === 'local' ? extents.get(operand.id) : undefined;
+    if (extent === undefined) return;
+    extent.used = extent.used === undefined ? loops : extent.used.filter((loop, i) => loop === loops[i]);
+  };
+  const visit = (statements: readonly LaneStatement[], loops: readonly Loop[]): void => {
+    for (const statement of statements) {
+      for (const operand of operandsOf(statement)) use(operand, loops);
+      if (statement.kind === 'var') extents.set(statement.local.id, { declared: loops, used: undefined });
+      const inner = statement.kind === 'loop' ? [...loops, statement] : loops;
+      for (const block of blocksOf(statement)) visit(block, inner);
+    }
+  };
+  visit(body, []);
+  for (const result of results) use(result, []);
+  return extents;
 }
 
 const ORDER: readonly LaneKind[] = ['uniform', 'consecutive', 'varying'];
@@ -64,31 +108,49 @@ function weight(kinds: ReadonlyMap<number, LaneKind>): number {
 }
 
 /**
- * The divergent branches around a statement, from the outermost to the innermost. Each has the form `<number of the
- * if>.<number of its block>`.
+ * Why not all lanes may be active at a statement, from the outermost to the innermost reason: a divergent branch, a
+ * divergent continue before the statement, or a divergent loop, which lanes have left.
  */
-type Path = readonly string[];
+type Path = readonly ('branch' | 'continue' | Loop)[];
 
 class Walk {
   readonly #kinds: Map<number, LaneKind>;
   readonly #found: Found;
+  readonly #extents: ReadonlyMap<number, Extent>;
+  /** Without loops, one index at a time is as fast where every lane needs its own read or division. */
+  readonly #hasLoops: boolean;
   readonly #index: number;
   readonly #row: Operand | undefined;
   /** For each variable, the path of its declaration. */
   readonly #homes = new Map<number, Path>();
-  /** For each loop around the current statement, the number of divergent branches around the loop. */
-  readonly #loops: number[] = [];
-  #branches = 0;
+  /** The loops around the current statement, with the paths of their bodies. */
+  readonly #loops: { readonly loop: Loop; readonly path: Path }[] = [];
+  /** The `if` statements and loops around the current statement. */
+  readonly #around: LaneStatement[] = [];
+  /** Statements that contain a divergent continue of the innermost loop around them. */
+  readonly #continuing = new Set<LaneStatement>();
 
-  constructor(kinds: Map<number, LaneKind>, found: Found, index: number, row: Operand | undefined) {
+  constructor(
+    { parameters, body }: LaneProgram,
+    kinds: Map<number, LaneKind>,
+    found: Found,
+    extents: ReadonlyMap<number, Extent>,
+    row: Operand | undefined,
+  ) {
     this.#kinds = kinds;
     this.#found = found;
-    this.#index = index;
+    this.#extents = extents;
+    this.#hasLoops = hasLoop(body);
+    this.#index = parameters[0]!.id;
     this.#row = row;
   }
 
   block(statements: readonly LaneStatement[], path: Path): void {
-    for (const statement of statements) this.#step(statement, path);
+    let here = path;
+    for (const statement of statements) {
+      this.#step(statement, here);
+      if (this.#continuing.has(statement)) here = [...here, 'continue'];
+    }
   }
 
   #step(statement: LaneStatement, path: Path): void {
@@ -116,36 +178,72 @@ class Walk {
         this.#branch(statement, path);
         return;
       case 'loop':
-        this.#loops.push(path.length);
-        this.block(statement.body, path);
-        this.block(statement.step, path);
-        this.#loops.pop();
+        this.#loop(statement, path);
         return;
-      default:
-        if (path.length > this.#loops.at(-1)!) throw new NotStraight('its rounds differ from index to index');
+      case 'break':
+        this.#jump(statement, path, statement.loops);
+        return;
+      case 'continue':
+        this.#jump(statement, path, 1);
     }
   }
 
   #set(statement: Extract<LaneStatement, { kind: 'set' }>, path: Path): void {
-    const isBlended = path.length > this.#homes.get(statement.local.id)!.length;
+    const { id } = statement.local;
+    const isBlended = path.slice(this.#homes.get(id)!.length).some((reason) => this.#isKept(id, reason));
     if (isBlended) this.#found.blended.add(statement);
-    this.#learn(statement.local.id, isBlended ? 'varying' : this.#kindOf(statement.value));
+    this.#learn(id, isBlended ? 'varying' : this.#kindOf(statement.value));
+  }
+
+  /**
+   * Whether a variable must keep its old value in lanes that are inactive for a reason. Lanes that have left a loop no
+   * longer need a variable that is used in this loop only, unless an outer loop carries its value to the next entry.
+   */
+  #isKept(id: number, reason: Path[number]): boolean {
+    if (typeof reason === 'string') return true;
+    const { declared, used } = this.#extents.get(id)!;
+    if (!used?.includes(reason)) return used !== undefined;
+    const loops = this.#loops.map(({ loop }) => loop);
+    const between = loops.slice(declared.length, loops.indexOf(reason));
+    return between.some(({ once }) => !once);
   }
 
   #branch(statement: Extract<LaneStatement, { kind: 'if' }>, path: Path): void {
     const isDivergent = this.#kindOf(statement.condition) !== 'uniform';
     if (isDivergent) this.#found.divergent.add(statement);
-    const branch = this.#branches++;
-    for (const [k, block] of blocksOf(statement).entries()) {
-      this.block(block, isDivergent ? [...path, `${branch}.${k}`] : path);
+    this.#around.push(statement);
+    for (const block of blocksOf(statement)) this.block(block, isDivergent ? [...path, 'branch'] : path);
+    this.#around.pop();
+  }
+
+  #loop(loop: Loop, outer: Path): void {
+    const path = this.#found.divergent.has(loop) ? [...outer, loop] : outer;
+    this.#loops.push({ loop, path });
+    this.#around.push(loop);
+    for (const block of blocksOf(loop)) this.block(block, path);
+    this.#around.pop();
+    this.#loops.pop();
+  }
+
+  /** A jump that leaves or continues the innermost `count` loops. */
+  #jump(statement: LaneStatement, path: Path, count: number): void {
+    const target = this.#loops.at(-count)!;
+    if (path.length === target.path.length) return;
+    const { divergent, narrowing, skipping } = this.#found;
+    divergent.add(statement);
+    for (const { loop } of this.#loops.slice(-count)) divergent.add(loop);
+    if (statement.kind === 'continue') skipping.add(target.loop);
+    for (const each of [statement, ...this.#around.slice(this.#around.indexOf(target.loop) + 1)]) {
+      narrowing.add(each);
+      if (statement.kind === 'continue') this.#continuing.add(each);
     }
   }
 
   #kindOfRead({ index, array }: Extract<LaneStatement, { kind: 'read' }>): LaneKind {
     const kind = this.#kindOf(index);
     if (kind === 'uniform') return kind;
-    if (kind === 'varying') throw new NotStraight('it reads an array at an index of its own');
-    this.#found.arrays.add(array);
+    if (kind === 'varying' && !this.#hasLoops) throw new NotStraight('it reads an array at an index of its own');
+    this.#found[kind === 'varying' ? 'gathered' : 'arrays'].add(array);
     return 'varying';
   }
 
@@ -154,7 +252,9 @@ class Walk {
     if (kinds.every((kind) => kind === 'uniform')) return 'uniform';
     if (name === 'div' || name === 'rem') {
       if (local.type === 'f32') return 'varying';
-      if (!this.#isRow(operands)) throw new NotStraight('it divides integers');
+      const isRow = this.#isRow(operands);
+      if (!isRow && !this.#hasLoops) throw new NotStraight('it divides integers');
+      if (!isRow) return 'varying';
       return name === 'div' ? 'uniform' : 'consecutive';
     }
     const [a, b] = kinds;
@@ -183,6 +283,10 @@ class Walk {
     if (known === undefined || known === kind) this.#kinds.set(id, kind);
     else this.#kinds.set(id, 'varying');
   }
+}
+
+function hasLoop(block: readonly LaneStatement[]): boolean {
+  return block.some((each) => (each.kind === 'loop' && !each.once) || blocksOf(each).some(hasLoop));
 }
 
 /**

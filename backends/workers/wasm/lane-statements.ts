@@ -7,7 +7,7 @@ import {
   operandsOf as operandsOfIr,
   type Statement,
 } from '../../../primitives/ir/ir.ts';
-import { type Inlined, inlineCalls } from './inline-statements.ts';
+import { type Inlined, type InlinedStatement, inlineCalls } from './inline-statements.ts';
 
 /**
  * The sum of two products of i16 numbers. A functor computes such a sum by several operations; vector code computes the
@@ -20,18 +20,7 @@ export interface DotStatement {
   readonly words: readonly [Operand, Operand];
 }
 
-type Plain = Exclude<Statement, { kind: 'if' | 'loop' | 'call' | 'return' }>;
-
-export type LaneStatement =
-  | Plain
-  | DotStatement
-  | {
-      readonly kind: 'if';
-      readonly condition: Operand;
-      readonly consequent: readonly LaneStatement[];
-      readonly alternative: readonly LaneStatement[];
-    }
-  | { readonly kind: 'loop'; readonly body: readonly LaneStatement[]; readonly step: readonly LaneStatement[] };
+export type LaneStatement = InlinedStatement<DotStatement>;
 
 /** The program from which vector code is made: a functor with all calls inlined and without unused statements. */
 export interface LaneProgram {
@@ -59,7 +48,7 @@ function withDots({ body }: Inlined): readonly LaneStatement[] {
     const isSame = (sameOperand(a, c) && sameOperand(b, d)) || (sameOperand(a, d) && sameOperand(b, c));
     return isSame ? [a, b] : undefined;
   };
-  const block = (statements: readonly Statement[]): LaneStatement[] =>
+  const block = (statements: readonly InlinedStatement[]): LaneStatement[] =>
     statements.map((statement): LaneStatement => {
       switch (statement.kind) {
         case 'let': {
@@ -70,9 +59,9 @@ function withDots({ body }: Inlined): readonly LaneStatement[] {
         case 'if':
           return { ...statement, consequent: block(statement.consequent), alternative: block(statement.alternative) };
         case 'loop':
-          return { kind: 'loop', body: block(statement.body), step: block(statement.step) };
+          return { ...statement, body: block(statement.body), step: block(statement.step) };
         default:
-          return statement as Plain;
+          return statement;
       }
     });
   return block(body);
@@ -149,7 +138,7 @@ function withoutUnused(body: readonly LaneStatement[], results: readonly Operand
         return [{ ...statement, consequent: block(statement.consequent), alternative: block(statement.alternative) }];
       }
       if (statement.kind === 'loop')
-        return [{ kind: 'loop', body: block(statement.body), step: block(statement.step) }];
+        return [{ ...statement, body: block(statement.body), step: block(statement.step) }];
       if (!('local' in statement) || used.has(statement.local.id)) return [statement];
       dropped++;
       return [];

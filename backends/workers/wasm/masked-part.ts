@@ -6,7 +6,7 @@ import { Graph, NotStraight } from '../../analyses/straight-line.ts';
 import type { KernelInputs } from '../commands/kernel-arguments.ts';
 import { MIN_CELLS } from '../kernels/rows/row-loop.ts';
 import { emitVectorStores, narrowToStores } from '../kernels/shared/stores.ts';
-import { MaskedCode } from './emit-masked.ts';
+import { MaskedCode, type MaskedSources } from './emit-masked.ts';
 import { VectorCode } from './emit-simd.ts';
 import type { VectorPart } from './index-loop.ts';
 import { type LaneKinds, laneKinds } from './lane-kinds.ts';
@@ -15,7 +15,7 @@ import type { Code } from './wasm-code.ts';
 import { I32 } from './wasm-encoder.ts';
 import { type Int32, i32 } from './wasm-expressions.ts';
 import { asInt32, type Int32Local, type VectorLocal } from './wasm-locals.ts';
-import { block, br, forRounds } from './wasm-statements.ts';
+import { block, br, brIf, forRounds } from './wasm-statements.ts';
 
 /** A plan for evaluating a functor with loops and branches by masked vector code. */
 export interface MaskedPlan {
@@ -23,6 +23,8 @@ export interface MaskedPlan {
   readonly kinds: LaneKinds;
   /** Number of vectors that are processed together; each has four indices. */
   readonly vectors: number;
+  /** Whether loops may have different numbers of rounds in different lanes. */
+  readonly hasDivergentLoops: boolean;
 }
 
 /**
@@ -32,7 +34,12 @@ export interface MaskedPlan {
 export function planMasked(module: Module): MaskedPlan {
   const program = laneProgram(module);
   const kinds = laneKinds(program);
-  return { program, kinds, vectors: vectorsAtOnce(program, kinds) };
+  return {
+    program,
+    kinds,
+    vectors: vectorsAtOnce(program, kinds),
+    hasDivergentLoops: [...kinds.divergent].some(isLoop),
+  };
 }
 
 /**
@@ -57,29 +64,51 @@ const planOrNone = memoized((module: Module): MaskedPlan | undefined => {
 });
 
 /**
- * Maximum number of vector-valued statements in an innermost loop for which four vectors (`MAX_OF_FOUR`) or two vectors
- * (`MAX_OF_TWO`) are processed together. The values of more statements would not fit in registers.
+ * Maximum number of vector-valued statements in an innermost loop for which four vectors (`ofFour`) or two vectors
+ * (`ofTwo`) are processed together. The values of more statements would not fit in registers. If lanes leave loops in
+ * different rounds, the more lanes there are, the more of them wait for the last. Four vectors then pay only for loops
+ * that mostly wait for memory, as those that follow pointers, and two only for loops whose ends are not found by a
+ * search.
  */
-const [MAX_OF_FOUR, MAX_OF_TWO] = [32, 64];
+const EVEN = { ofFour: 32, ofTwo: 64 };
+const DIVERGENT = { ofFour: 16, ofTwo: 128 };
 
-function vectorsAtOnce(program: LaneProgram, kinds: LaneKinds): number {
-  const count = (statements: readonly LaneStatement[]): number =>
-    statements.reduce((sum, statement) => {
-      const isVector = 'local' in statement && kinds.kinds.get(statement.local.id) === 'varying';
-      return blocksOf(statement).reduce((all, block) => all + count(block), sum + Number(isVector));
+function vectorsAtOnce({ body }: LaneProgram, { kinds, divergent }: LaneKinds): number {
+  const innermost = innermostLoops(body);
+  const values = largestOf((innermost.length > 0 ? innermost : [body]).map((each) => valuesIn(each, kinds)));
+  const differ = innermost.filter(([loop]) => divergent.has(loop!));
+  const { ofFour, ofTwo } = differ.length > 0 ? DIVERGENT : EVEN;
+  if (values <= ofFour) return 4;
+  return values <= ofTwo && !differ.some(isSearch) ? 2 : 1;
+}
+
+/** The loops that contain no other loops, each as a block of its own. */
+function innermostLoops(block: readonly LaneStatement[]): readonly (readonly LaneStatement[])[] {
+  return block.flatMap((statement) => {
+    const inside = blocksOf(statement).flatMap(innermostLoops);
+    return inside.length === 0 && isLoop(statement) ? [[statement]] : inside;
+  });
+}
+
+function isLoop(statement: LaneStatement): boolean {
+  return statement.kind === 'loop' && !statement.once;
+}
+
+/** The number of statements in a block that compute vectors. */
+function valuesIn(block: readonly LaneStatement[], kinds: LaneKinds['kinds']): number {
+  return block.reduce((sum, statement) => {
+    const isVector = 'local' in statement && kinds.get(statement.local.id) === 'varying';
+    return blocksOf(statement).reduce((all, inner) => all + valuesIn(inner, kinds), sum + Number(isVector));
+  }, 0);
+}
+
+/** Whether a loop has other exits than the one at its head. */
+function isSearch(block: readonly LaneStatement[]): boolean {
+  const exits = (statements: readonly LaneStatement[]): number =>
+    statements.reduce((sum, each) => {
+      return blocksOf(each).reduce((all, inner) => all + exits(inner), sum + Number(each.kind === 'break'));
     }, 0);
-  /** The maximum number of vector-valued statements over all innermost loops; 0 if there is no loop. */
-  const max = (statements: readonly LaneStatement[]): number =>
-    largestOf(
-      statements.map((statement) => {
-        const inside = blocksOf(statement).map(max);
-        const own = statement.kind === 'loop' && largestOf(inside) === 0 ? count([statement]) : 0;
-        return largestOf(inside, own);
-      }),
-      0,
-    );
-  const values = max(program.body) || count(program.body);
-  return values <= MAX_OF_FOUR ? 4 : values <= MAX_OF_TWO ? 2 : 1;
+  return exits(block) > 1;
 }
 
 /** The row size of the plan as an expression. Undefined if the plan has no row size. */
@@ -90,17 +119,21 @@ export function rowSizeOf({ kinds: { row } }: MaskedPlan, inputs: KernelInputs):
     : i32(Number((row as { readonly value: number }).value));
 }
 
+interface MaskedRange extends Pick<MaskedSources, 'row' | 'pause'> {
+  readonly index: Int32Local;
+  readonly scalar: () => void;
+}
+
 /**
  * Returns vector code that evaluates a program and stores its results. Each round of the code processes several vectors
  * of indices. If a read of consecutive elements is out of bounds, scalar code processes the indices of the round one by
- * one.
+ * one. If a round leaves most lanes idle in loops, so does scalar code with the indices of the next rounds.
  */
 export function maskedPart(
   code: Code,
   plan: MaskedPlan,
   inputs: KernelInputs,
-  { index, scalar }: { readonly index: Int32Local; readonly scalar: () => void },
-  row: Int32 | undefined,
+  { index, scalar, row, pause }: MaskedRange,
 ): VectorPart {
   const step = 4 * plan.vectors;
   return {
@@ -109,8 +142,9 @@ export function maskedPart(
     round: () =>
       block(code, (done) => {
         block(code, (elsewhere) => {
+          if (pause !== undefined) brIf(code, elsewhere, pause.tee(pause.sub(1)).gtS(0));
           const environment = inputs.environments[0]!;
-          const sources = { environment, index, row, vectors: plan.vectors, elsewhere };
+          const sources = { environment, index, row, vectors: plan.vectors, elsewhere, pause };
           const masked = new MaskedCode(code, plan.program, plan.kinds, sources);
           emitStores(code, masked.run(), plan, inputs, index);
           masked.release();

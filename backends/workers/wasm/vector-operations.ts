@@ -1,11 +1,23 @@
 import type { Storage } from '../../../primitives/contract/backend.ts';
 import { factsOf, type OperationName, type OperationOn, type ScalarType } from '../../../primitives/ir/operations.ts';
 import { REVERSALS } from '../../../primitives/ir/semantics.ts';
-import { widthOf } from './emit-wasm.ts';
+import { loadElement, widthOf } from './emit-wasm.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import type { Code } from './wasm-code.ts';
 import { simd, V128 } from './wasm-encoder.ts';
-import { Float32, type Int32, i32, loadingVector, type Scalar, Vector, v128, vector } from './wasm-expressions.ts';
+import {
+  Float32,
+  type Int32,
+  i32,
+  loadingLane,
+  loadingVector,
+  loadSplat,
+  type Scalar,
+  Vector,
+  v128,
+  vector,
+} from './wasm-expressions.ts';
+import type { VectorLocal } from './wasm-locals.ts';
 
 const onIntegers = {
   add: simd.i32x4Add,
@@ -96,7 +108,7 @@ export function vectorOperation(
       return a;
     case 'min':
     case 'max':
-      return f32Extremum(name === 'min' ? simd.f32x4Min : simd.f32x4Max, a, b);
+      return f32Extremum(code, name, a, b);
     case 'shl':
     case 'shr':
       return count === undefined ? laneByLane(code, name, from, to, operands) : shifted(name, from, a, count);
@@ -129,10 +141,24 @@ function converted(from: ScalarType, to: ScalarType, a: Vector): Vector {
   return to === 'f32' ? vector(from === 'i32' ? simd.f32x4ConvertS : simd.f32x4ConvertU, a) : a;
 }
 
-/** If one operand is NaN, the result must be the other operand, but WebAssembly's min and max return NaN. */
-function f32Extremum(instruction: number, a: Vector, b: Vector): Vector {
-  const isNoNumber = (value: Vector): Vector => vector(simd.f32x4Ne, value, value);
-  return b.bitselect(a.bitselect(vector(instruction, a, b), isNoNumber(b)), isNoNumber(a));
+/**
+ * The minimum or maximum of two f32 vectors. If one operand is NaN, the result is the other, and −0 is less than +0.
+ * WebAssembly's `min` and `max`, which treat NaN differently, take more instructions than its `pmin` and `pmax`, which
+ * return the first operand if the second is not less or greater.
+ */
+function f32Extremum(code: Code, name: 'min' | 'max', a: Vector, b: Vector): Vector {
+  return new Vector((bytes) => {
+    const left = code.local(V128);
+    const first = left.tee(a.bitselect(b, vector(simd.f32x4Eq, a, a)));
+    // Equal operands have the same bits, unless they are zeros of different signs.
+    const equal = vector(simd.f32x4Eq, left, b);
+    const extremum =
+      name === 'min'
+        ? vector(simd.f32x4PMin, first, b).or(b.and(equal))
+        : vector(simd.f32x4PMax, first, b).andNot(equal.andNot(b));
+    extremum.emit(bytes);
+    code.release(left);
+  });
 }
 
 /**
@@ -214,6 +240,25 @@ function loadNumbers(storage: Storage, address: Int32, offset: number): Vector {
       return vector(simd.i32x4ExtendLowU, vector(simd.i16x8ExtendLowU, four));
     }
   }
+}
+
+/** Loads an element for each lane, whose address is in the same lane of `at`. Narrow elements are extended to 32 bits. */
+export function gatherLanes(storage: Storage, type: ScalarType, at: VectorLocal): Vector {
+  const lanes = [1, 2, 3].reduce(
+    (all, lane) => loadLane(storage, all, at, lane),
+    widthOf(storage) === 2 ? loadSplat(at.extract(0)) : wordAt(storage, at.extract(0)).splat(),
+  );
+  return type === 'bool' ? lanes.ne(ZEROS) : lanes;
+}
+
+function loadLane(storage: Storage, lanes: Vector, at: VectorLocal, lane: number): Vector {
+  if (widthOf(storage) === 2) return loadingLane(at.extract(lane), lanes, lane);
+  return lanes.replace(lane, wordAt(storage, at.extract(lane)));
+}
+
+/** A narrow element at an address, extended to 32 bits. */
+function wordAt(storage: Storage, address: Int32): Int32 {
+  return loadElement(storage, 'u32', address) as Int32;
 }
 
 /**

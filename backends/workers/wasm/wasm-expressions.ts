@@ -343,6 +343,10 @@ export function loadSplat(address: Operand32, offset = 0): Vector {
 export function loadingVector(instruction: number, address: Operand32, offset: number): Vector {
   return new Vector(sequence([operand(address)], vectorMemoryInstruction(instruction, offset)));
 }
+/** Loads the 32-bit word at an address into one lane, and takes the other lanes from `lanes`. */
+export function loadingLane(address: Int32, lanes: Vector, lane: number): Vector {
+  return new Vector(sequence([address, lanes], [...vectorMemoryInstruction(simd.load32Lane, 0), lane]));
+}
 /** Loads an aligned word atomically. */
 export function atomicLoad(address: Operand32): Int32 {
   return atomicResult(atomic.i32Load, operand(address));

@@ -203,11 +203,6 @@ describe('control flow', () => {
 
 describe('explainVectorization', () => {
   test('tells why a functor runs one index at a time', () => {
-    const looping = fn({ i: u32 }, u32, ({ i }) => {
-      const sum = Var(i);
-      For(0, i, (k) => sum.set(sum.add(k)));
-      return sum;
-    });
     const gathering = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(xs.at(i)));
     const dividing = fn({ i: u32 }, u32, ({ i }) => i.div(3));
     const shifting = fn({ i: u32, xs: array(u32), by: uniform(u32) }, u32, ({ i, xs, by }) => xs.at(i.add(by).sub(2)));
@@ -222,7 +217,6 @@ describe('explainVectorization', () => {
       return value;
     });
     const table = fn({ i: u32, xs: array(u32) }, u32, ({ i, xs }) => xs.at(0).div(7).add(i));
-    expect(explainVectorization(looping.module).reason).toMatch(/its rounds differ/);
     expect(explainVectorization(gathering.module).reason).toMatch(/index of its own/);
     expect(explainVectorization(dividing.module).reason).toMatch(/divides integers/);
     expect(explainVectorization(long.module).reason).toMatch(/more than 4096 values/);

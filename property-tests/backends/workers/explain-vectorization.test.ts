@@ -5,6 +5,7 @@ import {
   crossesRightOf32,
   For,
   type FunctorDescription,
+  f32,
   fn,
   If,
   mortonEncode64,
@@ -13,6 +14,7 @@ import {
   u32,
   uniform,
   Var,
+  While,
   wgsl,
 } from '../../../primitives/functors/index.ts';
 import { straightLine } from '../../arbitraries/functor-sketch.ts';
@@ -35,14 +37,29 @@ describe('explainVectorization', () => {
     }
   });
 
+  test('accepts loops whose rounds, reads and divisions differ from index to index', () => {
+    const root = fn('root', { i: u32, parents: array(u32) }, u32, ({ i, parents }) => {
+      const at = Var(i);
+      While(
+        () => parents.at(at).ne(at),
+        () => {
+          at.set(parents.at(at));
+          If(at.rem(7).eq(0), () => Return(0));
+        },
+      );
+      return at;
+    });
+    expect(explain(root)).toEqual({ vectorizes: true });
+  });
+
   test.prop([sketches(straightLine)])('accepts any straight-line program', (sketch) => {
     expect(explainVectorization(moduleOfSketch(sketch))).toEqual({ vectorizes: true });
   });
 
   test('gives the reason for a refusal and names the functor', () => {
-    const loop = fn('loop', { n: u32 }, u32, ({ n }) => {
+    const loop = fn('loop', { n: f32 }, u32, ({ n }) => {
       const sum = Var(u32(0));
-      For(0, n, (i) => sum.set(sum.add(i)));
+      For(0, u32(n), (i) => sum.set(sum.add(i)));
       return sum;
     });
     const quotient = wgsl('fn quotient(i: u32, y: u32) -> u32 { return i / y; }');
@@ -50,7 +67,7 @@ describe('explainVectorization', () => {
     expect([loop, quotient, lookup].map(explain)).toEqual([
       {
         vectorizes: false,
-        reason: 'The functor loop runs one index at a time: its rounds differ from index to index.',
+        reason: 'The functor loop runs one index at a time: it is not a functor of the index.',
       },
       { vectorizes: false, reason: 'The functor quotient runs one index at a time: it divides integers.' },
       {

@@ -4,7 +4,7 @@ import { createReferenceBackend } from '../../../backends/reference/backend.ts';
 import { createWorkersBackend } from '../../../backends/workers/index.ts';
 import { explainVectorization } from '../../../backends/workers/wasm/explain-vectorization.ts';
 import type { Backend, Store } from '../../../primitives/contract/backend.ts';
-import { Break, Continue, For, If, Var } from '../../../primitives/functors/control.ts';
+import { Break, Continue, For, If, Return, Var, While } from '../../../primitives/functors/control.ts';
 import { array, bool, type FunctorDescription, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { bitsToI32 } from '../../../primitives/functors/standard/bits.ts';
 import { dotOfHalves } from '../../../primitives/functors/standard/halves.ts';
@@ -74,8 +74,16 @@ type Sketch =
       readonly yes: readonly Sketch[];
       readonly no: readonly Sketch[];
     }
-  | { readonly kind: 'for'; readonly rounds: number; readonly body: readonly Sketch[] }
-  | { readonly kind: 'jump'; readonly round: number; readonly isBreak: boolean };
+  /** A loop with as many rounds for all indices, or with rounds that depend on the index. */
+  | { readonly kind: 'for'; readonly rounds: number; readonly of: number | undefined; readonly body: readonly Sketch[] }
+  | { readonly kind: 'gather'; readonly target: number; readonly from: number; readonly isTable: boolean }
+  | { readonly kind: 'divide'; readonly target: number; readonly from: number; readonly isQuotient: boolean }
+  | {
+      readonly kind: 'jump';
+      readonly of: number;
+      readonly value: number;
+      readonly how: 'break' | 'continue' | 'return';
+    };
 
 const number = fc.nat({ max: 1000 });
 const { body } = fc.letrec<{ body: readonly Sketch[]; statement: Sketch }>((tie) => ({
@@ -90,7 +98,14 @@ const { body } = fc.letrec<{ body: readonly Sketch[]; statement: Sketch }>((tie)
       shift: fc.integer({ min: -20, max: 20 }),
       isTable: fc.boolean(),
     }),
-    fc.record({ kind: fc.constant('jump' as const), round: fc.nat({ max: 3 }), isBreak: fc.boolean() }),
+    fc.record({
+      kind: fc.constant('jump' as const),
+      of: number,
+      value: fc.nat({ max: 3 }),
+      how: fc.constantFrom('break' as const, 'continue' as const, 'return' as const),
+    }),
+    fc.record({ kind: fc.constant('gather' as const), target: number, from: number, isTable: fc.boolean() }),
+    fc.record({ kind: fc.constant('divide' as const), target: number, from: number, isQuotient: fc.boolean() }),
     fc.record({
       kind: fc.constant('if' as const),
       of: number,
@@ -99,7 +114,12 @@ const { body } = fc.letrec<{ body: readonly Sketch[]; statement: Sketch }>((tie)
       yes: tie('body'),
       no: tie('body'),
     }),
-    fc.record({ kind: fc.constant('for' as const), rounds: fc.nat({ max: 4 }), body: tie('body') }),
+    fc.record({
+      kind: fc.constant('for' as const),
+      rounds: fc.nat({ max: 4 }),
+      of: fc.option(number, { nil: undefined }),
+      body: tie('body'),
+    }),
   ),
 }));
 
@@ -110,11 +130,7 @@ interface Scope {
   readonly xs: ArrayValue<'u32'>;
   readonly table: ArrayValue<'u32'>;
   readonly k: U32;
-  /**
-   * The counter of the loop around the statement. Undefined inside a branch that only some indices may take, because
-   * jumps must not occur there.
-   */
-  readonly round: U32 | undefined;
+  readonly inLoop: boolean;
 }
 
 function write(sketches: readonly Sketch[], outer: Scope): void {
@@ -144,19 +160,39 @@ function write(sketches: readonly Sketch[], outer: Scope): void {
       case 'if': {
         const tested: U32 = sketch.isEven ? scope.k : pick(scope.values, sketch.of);
         const holds: Bool = tested.shr(sketch.bit).and(1).eq(0);
-        const inside = { ...scope, round: sketch.isEven ? scope.round : undefined };
-        If(holds, () => write(sketch.yes, inside)).Else(() => write(sketch.no, inside));
+        If(holds, () => write(sketch.yes, scope)).Else(() => write(sketch.no, scope));
         break;
       }
-      case 'for':
-        For(0, sketch.rounds, (round) => {
+      case 'for': {
+        const rounds = sketch.of === undefined ? sketch.rounds : pick(scope.values, sketch.of).and(sketch.rounds);
+        For(0, rounds, (round) => {
           const before = scope;
-          write(sketch.body, { ...scope, values: [...scope.values, round], round });
+          write(sketch.body, { ...scope, values: [...scope.values, round], inLoop: true });
           scope = before;
         });
         break;
-      case 'jump':
-        if (scope.round !== undefined) If(scope.round.eq(sketch.round), () => (sketch.isBreak ? Break() : Continue()));
+      }
+      case 'gather': {
+        const target = pick(scope.variables, sketch.target);
+        const from = pick(scope.values, sketch.from);
+        target.set(target.add(sketch.isTable ? scope.table.at(from.and(15)) : scope.xs.at(from)));
+        break;
+      }
+      case 'divide': {
+        const target = pick(scope.variables, sketch.target);
+        const from = pick(scope.values, sketch.from);
+        target.set(sketch.isQuotient ? target.div(from) : target.rem(from));
+        break;
+      }
+      case 'jump': {
+        if (sketch.how !== 'return' && !scope.inLoop) break;
+        const value = pick(scope.values, sketch.of);
+        If(value.and(3).eq(sketch.value), () => {
+          if (sketch.how === 'return') Return({ sum: value, other: u32(5), odd: bool(true) });
+          else if (sketch.how === 'break') Break();
+          else Continue();
+        });
+      }
     }
   }
 }
@@ -167,7 +203,7 @@ function functorOf(sketches: readonly Sketch[]): FunctorDescription {
     const variables = [Var(i.mul(7)), Var(xs.at(i)), Var(k)];
     // Because of this loop, the functor is more than straight-line code, and so runs masked.
     For(0, 2, (round) => {
-      write(sketches, { values: [i, k, ...variables, round], variables, index: i, xs, table, k, round });
+      write(sketches, { values: [i, k, ...variables, round], variables, index: i, xs, table, k, inLoop: true });
     });
     const [a, b, c] = variables as [Variable<'u32'>, Variable<'u32'>, Variable<'u32'>];
     return { sum: a.add(b.mul(3)), other: b.xor(c), odd: c.and(1).eq(1) };
@@ -316,25 +352,58 @@ describe('dot products of 16-bit halves', () => {
   });
 });
 
-describe('explainVectorization of divergent indices', () => {
-  test('gives the reason', () => {
-    const until = fn('until', { i: u32 }, u32, ({ i }) => {
-      const at = Var(u32(0));
-      For(0, 9, (k) => {
-        If(k.gt(i), () => Break());
-        at.set(k);
-      });
-      return at;
-    });
-    const lookup = fn('lookup', { i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
-      const at = Var(i);
-      For(0, 3, () => at.set(xs.at(at)));
-      return at;
-    });
-    const reason = ({ module }: FunctorDescription): string | undefined => explainVectorization(module).reason;
-    expect(reason(until)).toBe('The functor until runs one index at a time: its rounds differ from index to index.');
-    expect(reason(lookup)).toBe(
-      'The functor lookup runs one index at a time: it reads an array at an index of its own.',
+describe('loops whose rounds differ from index to index', () => {
+  const walk = fn('walk', { i: u32, rounds: array(u32), next: array(u32) }, { sum: u32, at: u32 }, (given) => {
+    const { i, rounds, next } = given;
+    const [at, sum, left] = [Var(i), Var(u32(0)), Var(rounds.at(i))];
+    While(
+      () => left.ne(0),
+      () => {
+        left.set(left.sub(1));
+        sum.set(sum.mul(3).add(at));
+        at.set(next.at(at));
+      },
     );
+    return { sum, at };
+  });
+
+  test('equal the reference where most lanes are idle, for long or for short', async () => {
+    const lengths = fc.record({
+      length: fc.integer({ min: 1, max: 400 }),
+      every: fc.constantFrom(1, 2, 3, 8, 16, 100),
+      long: fc.constantFrom(0, 3, 255, 256, 300, 1025),
+      short: fc.nat({ max: 3 }),
+      /** Pointers beyond the end of the table lead to element 0. */
+      beyond: fc.boolean(),
+    });
+    const property = fc.asyncProperty(lengths, async ({ length, every, long, short, beyond }) => {
+      const next = Uint32Array.from({ length: 50 }, (_, i) => (i * 37 + 11) % (beyond ? 60 : 50));
+      const rounds = Uint32Array.from({ length }, (_, i) => (i % every === every >> 1 ? long : short));
+      await expectSame(walk, {
+        ...{ length, uniforms: {}, stores: [{ value: 0 }, { value: 1 }] },
+        arrays: { rounds: { words: rounds, length }, next: { words: next, length: next.length } },
+      });
+    });
+    await fc.assert(property, { numRuns: caseCount(100) });
+  });
+
+  test('read narrow and empty arrays', async () => {
+    for (const storage of ['u8', 'i8', 'u16', 'i16'] as const) {
+      const words = randomWords(20, 5);
+      await expectSame(walk, {
+        ...{ length: 64, uniforms: {}, stores: [{ value: 0 }, { value: 1 }] },
+        arrays: {
+          rounds: { words: randomWords(64, 3).map((word) => word & 7), length: 64 },
+          next: { words, storage, length: 33 },
+        },
+      });
+    }
+    await expectSame(walk, {
+      ...{ length: 64, uniforms: {}, stores: [{ value: 0 }, { value: 1 }] },
+      arrays: {
+        rounds: { words: new Uint32Array(64).fill(5), length: 64 },
+        next: { words: new Uint32Array(1), length: 0 },
+      },
+    });
   });
 });

@@ -24,6 +24,7 @@ import { type MaskedPlan, maskedPart, maskedPlan, rowSizeOf } from '../../wasm/m
 import { slotsOf, storedNodes, straightProgram } from '../../wasm/program-graph.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
+import type { Int32 } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local } from '../../wasm/wasm-locals.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 import {
@@ -83,8 +84,11 @@ function emitForEach(shape: KernelShape, byRows: boolean, masked: MaskedPlan | u
 
 function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: Omit<IndexLoop, 'vector'>): void {
   const size = rowSizeOf(plan, inputs);
-  if (size === undefined) emitIndexLoop(code, { ...range, vector: maskedPart(code, plan, inputs, range, undefined) });
-  else emitRows(code, { size, before: 0, after: 0 }, range, (row) => maskedPart(code, plan, inputs, range, row));
+  const pause = plan.hasDivergentLoops ? code.local(I32) : undefined;
+  pause?.set(0);
+  const part = (row: Int32 | undefined): VectorPart => maskedPart(code, plan, inputs, { ...range, row, pause });
+  if (size === undefined) emitIndexLoop(code, { ...range, vector: part(undefined) });
+  else emitRows(code, { size, before: 0, after: 0 }, range, part);
 }
 
 /**
