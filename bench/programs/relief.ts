@@ -1,5 +1,5 @@
 /**
- * Heights of a square relief in whole metres, stored as f32: a sum of smooth waves of many lengths, and some roughness, so
+ * Heights of a square relief in whole metres, stored as f32: a sum of smooth waves of many lengths, and a roughness of a few metres, so
  * that water runs in valleys and no height repeats for long.
  */
 export function relief(side: number): Float32Array {
@@ -11,7 +11,7 @@ export function relief(side: number): Float32Array {
       for (const { length, across, high } of waves) {
         height += high * Math.sin((length * x) / side + across) * Math.cos((length * across * y) / side + length);
       }
-      const roughness = Math.imul(i ^ (i >>> 7), 0x9e3779b1) >>> 28;
+      const roughness = Math.imul(i ^ (i >>> 7), 0x9e3779b1) >>> 30;
       heights[i] = Math.round(height) + roughness;
     }
   }

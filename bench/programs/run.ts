@@ -1,7 +1,7 @@
 import type { Context } from '../../primitives/context/context.ts';
 import { fill, type Table, u32 } from '../../primitives/index.ts';
 import { printHead, printRow } from '../shared/markdown-table.ts';
-import { inTurns, machine, median, spread, type Took, timesUntilDone } from '../shared/measuring.ts';
+import { inTurns, keepBusy, machine, median, spread, type Took, timesUntilDone } from '../shared/measuring.ts';
 import { openNamed } from '../shared/options.ts';
 import { programWords } from '../shared/program-options.ts';
 import { startCpp } from './cpp.ts';
@@ -98,6 +98,10 @@ async function timeOnDevice(program: BenchProgram, one: Case): Promise<void> {
   const first = await context.scope(called);
   await requireAnswer(program, first, expected);
   context.dispose(first);
+  await keepBusy(async () => {
+    for (let k = 0; k < 50; k++) context.dispose(await context.scope(called));
+    await context.sync();
+  }, 1000);
   const often = { rounds: 50, warmUps: 10 };
   const times = await timesUntilDone(context, () => context.scope(called), often);
   const again = prepared && (await timesUntilDone(context, prepared, often));

@@ -42,7 +42,7 @@ export const viewshed: BenchProgram = {
     const observers = context.column(inputs.observers as Uint32Array);
     const { width, reach } = sizes as { width: number; reach: number };
     const cell = sequence((inputs.observers!.length / 2) * (2 * reach + 1) ** 2);
-    return () => ({ seen: packBits(map(isSeen, { cell, observers, heights, width, reach })) });
+    return () => ({ seen: packBits(context.materialize(map(isSeen, { cell, observers, heights, width, reach }))) });
   },
 };
 

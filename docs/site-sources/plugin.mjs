@@ -35,6 +35,7 @@ const GUIDES = [
   'your-first-pipeline',
   'in-a-browser',
   'other-devices',
+  'from-a-loop-to-a-pipeline',
   'prepared-pipelines',
   'transfers',
   'more-than-memory',
