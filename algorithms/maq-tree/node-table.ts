@@ -1,11 +1,13 @@
 import {
   type ArrayValue,
   array,
+  type Bool,
   type Context,
   For,
   fn,
   If,
   map,
+  popcount,
   select,
   sequence,
   type U32,
@@ -59,12 +61,29 @@ export interface TableNode {
   readonly entryCount: U32;
 }
 
-/** Reads a node of the table. If the table is empty, the result is a node without children and entries. */
-export function nodeOf(table: ArrayValue<'u32'>, node: U32): TableNode {
+/**
+ * Reads a node of the table, which begins at word `from` of the array. Beyond the end of the array, the result is a node
+ * without children and entries.
+ */
+export function nodeOf(table: ArrayValue<'u32'>, node: U32, from: U32 = u32(0)): TableNode {
   const [firstChild, children, firstEntry, entryCount] = [0, 1, 2, 3].map((word) =>
-    table.at(node.mul(WORDS).add(word)),
+    table.at(from.add(node.mul(WORDS)).add(word)),
   ) as [U32, U32, U32, U32];
   return { firstChild, children, firstEntry, entryCount };
+}
+
+/**
+ * For a node that contains a point: the index of the child that contains the point, and whether the tree has this
+ * child. The children have a side of 2^side steps.
+ */
+export function childWith(
+  { firstChild, children }: Pick<TableNode, 'firstChild' | 'children'>,
+  side: U32,
+  { x, y }: { readonly x: U32; readonly y: U32 },
+): { readonly holding: U32; readonly isThere: Bool } {
+  const child = x.shr(side).and(1).or(y.shr(side).and(1).shl(1));
+  const holding = firstChild.add(popcount(children.and(u32(1).shl(child).sub(1))));
+  return { holding, isThere: children.shr(child).and(1).eq(1) };
 }
 
 /**

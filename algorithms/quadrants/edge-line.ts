@@ -3,7 +3,9 @@ import {
   add64,
   type Bool,
   bitsToI32,
+  bool,
   type I32,
+  If,
   i32,
   i64OfI32,
   ltI64,
@@ -14,6 +16,7 @@ import {
   type U32,
   type U64,
   u32,
+  Var,
 } from '../../primitives/index.ts';
 
 /**
@@ -142,21 +145,20 @@ export function flipsCorner(line: Line): Bool {
  * path goes along the bottom to the point's column, then up.
  */
 export function flipsWay(ends: ArrayValue<'i32'>, edge: U32, corner: Place, point: Place): Bool {
-  const bend = { x: point.x, y: corner.y };
-  const [fromCorner, fromBend, fromPoint] = [corner, bend, point].map((place) => {
-    const line = lineFrom(ends, edge, place);
-    return { line, side: sideOfCorner(line) };
-  }) as [SeenLine, SeenLine, SeenLine];
-  const bottom = meetsRow(fromCorner.line, i32(0)).and(passed(fromBend)).and(passed(fromCorner).not());
-  const up = meetsColumn(fromBend.line).and(isAbove(fromBend.line, fromBend.side));
-  return bottom.ne(up.and(isAbove(fromPoint.line, fromPoint.side).not()));
-}
-
-interface SeenLine {
-  readonly line: Line;
-  readonly side: U64;
-}
-
-function passed({ line, side }: SeenLine): Bool {
-  return isPast(line, side);
+  const fromBend = lineFrom(ends, edge, { x: point.x, y: corner.y });
+  const [crossesRow, crossesColumn] = [meetsRow(fromBend, i32(0)), meetsColumn(fromBend)];
+  const flips = Var(bool(false));
+  // Most edges cross neither line, or one.
+  If(crossesRow.or(crossesColumn), () => {
+    const side = sideOfCorner(fromBend);
+    If(crossesRow.and(isPast(fromBend, side)), () => {
+      const fromCorner = lineFrom(ends, edge, corner);
+      flips.set(isPast(fromCorner, sideOfCorner(fromCorner)).not());
+    });
+    If(crossesColumn.and(isAbove(fromBend, side)), () => {
+      const fromPoint = lineFrom(ends, edge, point);
+      flips.set(flips.eq(isAbove(fromPoint, sideOfCorner(fromPoint))));
+    });
+  });
+  return flips;
 }

@@ -3,19 +3,18 @@ import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aRecord, type Kind, numbers } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
-  type ArgumentsOf,
+  type ArrayValue,
   array,
   type Bool,
   bool,
   type Column,
   type Context,
-  copyIf,
   For,
   fn,
   gather,
+  If,
   i32,
   map,
-  popcount,
   select,
   sequence,
   type U32,
@@ -24,13 +23,14 @@ import {
   Var,
   While,
 } from '../../primitives/index.ts';
-import { countedRows } from '../free-on-failure.ts';
+import { freeOnFailure } from '../free-on-failure.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
-import { nodeOf, type TableNode } from '../maq-tree/node-table.ts';
+import { childWith, nodeOf } from '../maq-tree/node-table.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { aDomain } from '../quadrants/domain.ts';
 import { flipsWay } from '../quadrants/edge-line.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
+import { type EntryReader, entryIn, indexParameters, nodeIn, pointIndexOf, startAt } from './point-index.ts';
 import { requireEdges } from './query-options.ts';
 
 export interface Points {
@@ -108,14 +108,15 @@ export interface PointPolygons {
  * left or bottom edge is inside, a point on a right or top edge is outside. So if polygons partition the plane, every
  * point belongs to one polygon.
  *
- * - Work O(points · levels + candidates · edges of their quadrants), span O(levels + log candidates). Waits for the
- *   device twice.
+ * - Work O(points · levels + candidates · edges of their quadrants), span O(levels · edges of a quadrant + log points).
+ *   Waits for the device once. The first query to a tree also makes a table of it, which is kept as long as the tree
+ *   exists and memory suffices: 16 bytes for a node, 12 for an entry, and a grid of at most 4 MiB.
  * - The result has the same pairs in the same order on every backend.
  *
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
  * Polygon Data on GPUs, 2014; made exact here by the edges of quadrants.
  *
- * @throws `ArgumentError` `queries/edges`; `CapacityError` if there are 2³² − 1 candidate pairs or more.
+ * @throws `ArgumentError` `queries/edges`; `CapacityError` if there are 2³² − 1 pairs or more.
  * @example
  * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [180, 0], [0, 90]]] }');
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4, keepsEdges: true });
@@ -132,73 +133,120 @@ export async function queryPoints(
   requireArguments('queryPoints', { context, tree, points }, { context: aContext, tree: aMaqTree, points: somePoints });
   const { x, y } = points;
   requireEdges('the tree', tree);
-  const { entries, edges, table } = tree;
-  const rows = { x, y, point: sequence(x.length) };
-  const candidates = await unfold(rows, fromRoot, nextEntry, { captures: { table } });
-  const found = () => {
-    try {
-      const { corner, first, count, edge, ends } = edges;
-      const { point, ...place } = candidates;
-      const captures = { boundary: entries.boundary, corner, first, count, edge, ends };
-      return copyIf({ point, entry: place.entry }, context.materialize(map(holds, { ...place, ...captures })));
-    } finally {
-      context.dispose(candidates);
-    }
-  };
-  const { set, polygon } = entries;
-  return countedRows(context, found, ({ point, entry }) => ({ point, ...gather({ set, polygon }, entry) }));
+  const { entries, edges } = tree;
+  const { words, ...places } = pointIndexOf(tree);
+  const stored = context.materializeOnce(words);
+  try {
+    const rows = { x, y, point: sequence(x.length) };
+    const { edge, ends } = edges;
+    const captures = { words: stored, ...places, edge, ends };
+    const { point, entry } = await unfold(rows, fromCell, nextHolder, { captures });
+    return freeOnFailure(context, [point, entry], () => {
+      const { set, polygon } = entries;
+      const found = context.scope(() => context.materialize(gather({ set, polygon }, entry)));
+      context.dispose(entry);
+      return { point, ...found };
+    });
+  } finally {
+    context.dispose(stored);
+  }
 }
 
-const walk = { node: u32, shift: u32, rank: u32 } as const;
+/**
+ * State of a walk down the tree: the children of the current node, its entries `entry … end − 1` that are not yet
+ * tested, and the binary logarithm of its side.
+ */
+const walk = { firstChild: u32, children: u32, entry: u32, end: u32, shift: u32 } as const;
+
+/** Start of the walk through the tree for a point. The walk of a point outside the domain finds nothing. */
+const fromCell = fn('fromCell', { x: u32, y: u32, ...indexParameters }, walk, ({ x, y, ...index }) => {
+  const { firstEntry, entryCount, firstChild, children, shift } = startAt(index, x, y);
+  const isWithin = x.max(y).lt(DOMAIN_STEPS);
+  return {
+    firstChild,
+    children: select(u32(0), children, isWithin),
+    entry: firstEntry,
+    end: firstEntry.add(select(u32(0), entryCount, isWithin)),
+    shift,
+  };
+});
 
 /**
- * Start of the walk through the tree for a point. For a point outside the domain, the walk starts at a node that does
- * not exist, so it finds nothing.
+ * One step of the walk through the nodes that contain a point: goes down to the next node with entries unless the
+ * current one has more, and tests one entry.
  */
-const fromRoot = fn('fromRoot', { x: u32, y: u32 }, walk, ({ x, y }) => ({
-  node: select(u32(0), u32(2 ** 32 - 1), x.max(y).ge(DOMAIN_STEPS)),
-  shift: DOMAIN_BITS,
-  rank: 0,
-}));
-
-/**
- * One step of the walk through the nodes that contain a point, from the root down. The step lists the next entry of the
- * current node. After the last entry, the walk goes down to the child that contains the point.
- */
-const nextEntry = fn(
-  'nextEntry',
-  { x: u32, y: u32, point: u32, ...walk, table: array(u32) },
-  { more: bool, emits: bool, state: walk, value: { point: u32, x: u32, y: u32, entry: u32, shift: u32 } },
-  ({ x, y, point, node, shift, rank, table }) => {
-    const { firstEntry, entryCount, ...below } = nodeOf(table, node);
-    const stays = rank.lt(entryCount);
-    const side = shift.sub(1);
-    const { holding, isThere } = childWith(below, side, { x, y });
-    return {
-      more: stays.or(isThere.and(shift.gt(0))),
-      emits: stays,
-      state: {
-        node: select(holding, node, stays),
-        shift: select(side, shift, stays),
-        rank: select(u32(0), rank.add(1), stays),
+const nextHolder = fn(
+  'nextHolder',
+  { x: u32, y: u32, point: u32, ...walk, ...indexParameters, edge: array(u32), ends: array(i32) },
+  { more: bool, emits: bool, state: walk, value: { point: u32, entry: u32 } },
+  ({ x, y, point, edge, ends, words, nodes, entries, bits: _, ...start }) => {
+    const firstChild = Var(start.firstChild);
+    const children = Var(start.children);
+    const entry = Var(start.entry);
+    const end = Var(start.end);
+    const shift = Var(start.shift);
+    const goesOn = Var(bool(true));
+    While(
+      () => goesOn.and(entry.eq(end)),
+      () => {
+        const { holding, isThere } = childWith({ firstChild, children }, shift.sub(1), { x, y });
+        goesOn.set(isThere.and(shift.gt(0)));
+        If(goesOn, () => {
+          const node = nodeIn({ words, nodes }, holding);
+          firstChild.set(node.firstChild);
+          children.set(node.children);
+          entry.set(node.firstEntry);
+          end.set(node.firstEntry.add(node.entryCount));
+          shift.set(shift.sub(1));
+        });
       },
-      value: { point, x, y, entry: firstEntry.add(rank), shift },
+    );
+    const isHeld = Var(bool(false));
+    const read = (at: U32): EntryReader => entryIn({ words, entries }, at);
+    If(goesOn, () => isHeld.set(entryHolds({ x, y, entry, shift, edge, ends, read })));
+    const following = entry.add(u32(goesOn));
+    return {
+      more: following.lt(end).or(goesOn.and(children.ne(0))),
+      emits: isHeld,
+      state: { firstChild, children, entry: following, end, shift },
+      value: { point, entry },
     };
   },
 );
 
-/**
- * For a node that contains a point: the index of the child that contains the point, and whether the tree has this
- * child.
- */
-function childWith(
-  { firstChild, children }: Pick<TableNode, 'firstChild' | 'children'>,
-  side: U32,
-  { x, y }: { readonly x: U32; readonly y: U32 },
-): { readonly holding: U32; readonly isThere: Bool } {
-  const child = x.shr(side).and(1).or(y.shr(side).and(1).shl(1));
-  const holding = firstChild.add(popcount(children.and(u32(1).shl(child).sub(1))));
-  return { holding, isThere: children.shr(child).and(1).eq(1) };
+/** A point, an entry whose quadrant contains it, the logarithm of the quadrant's side, and how to read entries. */
+interface PointAtEntry {
+  readonly x: U32;
+  readonly y: U32;
+  readonly entry: U32;
+  readonly shift: U32;
+  readonly edge: ArrayValue<'u32'>;
+  readonly ends: ArrayValue<'i32'>;
+  readonly read: (entry: U32) => EntryReader;
+}
+
+/** Whether the polygon of an entry contains a point, which is in the entry's quadrant. */
+function entryHolds({ x, y, entry, shift, edge, ends, read }: PointAtEntry): Bool {
+  const found = read(entry);
+  const inside = Var(u32(found.boundary.eq(0)));
+  // Starts at the entry of the polygon's first sheet (a group of parts that do not overlap). Goes on with the entries
+  // of further sheets, whose `boundary` is 2, until a sheet contains the point.
+  const sheet = Var(entry);
+  const goesOn = Var(found.boundary.eq(1));
+  While(
+    () => goesOn,
+    () => {
+      const { corner, first, count } = read(sheet);
+      inside.set(corner);
+      const quadrant = { x: x.shr(shift).shl(shift), y: y.shr(shift).shl(shift) };
+      For(first, first.add(count), (at) => {
+        inside.set(inside.xor(u32(flipsWay(ends, edge.at(at), quadrant, { x, y }))));
+      });
+      sheet.set(sheet.add(1));
+      goesOn.set(inside.eq(0).and(read(sheet).boundary.eq(2)));
+    },
+  );
+  return inside.eq(1);
 }
 
 const entryArrays = {
@@ -210,40 +258,18 @@ const entryArrays = {
   ends: array(i32),
 } as const;
 
-const pointAtEntry = { x: u32, y: u32, entry: u32, shift: u32, ...entryArrays } as const;
-
-/** Whether the polygon of an entry contains a point, which is in the entry's quadrant. */
-const holds = fn('holds', pointAtEntry, bool, (given) => entryHolds(given));
-
-function entryHolds(given: ArgumentsOf<typeof pointAtEntry>): Bool {
-  const { x, y, entry, shift, boundary, corner, first, count, edge, ends } = given;
-  const inside = Var(u32(boundary.at(entry).eq(0)));
-  // Starts at the entry of the polygon's first sheet (a group of parts that do not overlap). Goes on with the entries
-  // of further sheets, whose `boundary` is 2, until a sheet contains the point.
-  const sheet = Var(entry);
-  const goesOn = Var(boundary.at(entry).eq(1));
-  While(
-    () => goesOn,
-    () => {
-      inside.set(corner.at(sheet));
-      const quadrant = { x: x.shr(shift).shl(shift), y: y.shr(shift).shl(shift) };
-      const from = first.at(sheet);
-      For(from, from.add(count.at(sheet)), (at) => {
-        inside.set(inside.xor(u32(flipsWay(ends, edge.at(at), quadrant, { x, y }))));
-      });
-      sheet.set(sheet.add(1));
-      goesOn.set(inside.eq(0).and(boundary.at(sheet).eq(2)));
-    },
-  );
-  return inside.eq(1);
-}
-
 /** Whether any polygon contains a point. Goes down from the root and stops at the first such polygon. */
 const isHeld = fn(
   'isHeld',
   { x: u32, y: u32, table: array(u32), ...entryArrays },
   bool,
-  ({ x, y, table, ...arrays }) => {
+  ({ x, y, table, boundary, corner, first, count, edge, ends }) => {
+    const read = (at: U32): EntryReader => ({
+      boundary: boundary.at(at),
+      corner: corner.at(at),
+      first: first.at(at),
+      count: count.at(at),
+    });
     const found = Var(bool(false));
     const node = Var(u32(0));
     const shift = Var(u32(DOMAIN_BITS));
@@ -257,7 +283,7 @@ const isHeld = fn(
         While(
           () => entry.lt(end).and(found.not()),
           () => {
-            found.set(entryHolds({ x, y, entry, shift, ...arrays }));
+            found.set(entryHolds({ x, y, entry, shift, edge, ends, read }));
             entry.set(entry.add(1));
           },
         );

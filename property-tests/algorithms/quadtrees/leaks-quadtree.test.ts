@@ -102,6 +102,8 @@ describe('no memory leaks, wherever the backend fails', () => {
       const windows = queries.placeWindows(context, sides, STEPS);
       const points = queries.placePoints(context, { x: [1, S / 3, S / 2], y: [1, S / 3, S / 2] }, STEPS);
       const nodes = await queries.queryWindows(context, tree, windows);
+      // Queries keep tables of the tree as long as the tree exists.
+      context.dispose(await queries.queryPoints(context, tree, points));
       const asked = { context, quadrants, tree, windows, points, nodes };
       const { liveBytes } = context.backend.counters;
       const run = async (left: number): Promise<unknown> => {
