@@ -6,8 +6,8 @@ import {
   type DeviceTable,
   disposeTable,
   type Expression,
-  type GroupAggregate,
   TableError,
+  type TotalAggregate,
 } from '../algorithms/tables/index.ts';
 import { describeOperand } from '../algorithms/tables/operands.ts';
 import { type ValueOperand, valueOperand } from '../algorithms/tables/values.ts';
@@ -58,7 +58,7 @@ export type Rank =
  */
 export interface QuestionPlan {
   /** Sums, counts, minima and maxima that the device computes for each group. */
-  readonly totals: readonly GroupAggregate[];
+  readonly totals: readonly TotalAggregate[];
   /** Expressions whose values the host adds up, in the order of the rows in the file. */
   readonly reals: readonly TypedExpression[];
   /**
@@ -107,7 +107,7 @@ export function inOption(option: string | undefined, error: unknown): unknown {
 }
 
 interface PlanUnderWay extends QuestionPlan {
-  readonly totals: GroupAggregate[];
+  readonly totals: TotalAggregate[];
   readonly reals: TypedExpression[];
   readonly ranked: TypedExpression[];
   readonly outputs: { readonly field: TableField; readonly recipe: Recipe }[];

@@ -1,5 +1,5 @@
 import { I64, isWithin, multiplyBounds } from '../algorithms/tables/bounds.ts';
-import type { CellValue, DeviceTable, Expression, GroupAggregate, HostColumn } from '../algorithms/tables/index.ts';
+import type { CellValue, DeviceTable, Expression, HostColumn, TotalAggregate } from '../algorithms/tables/index.ts';
 import { valueOperand } from '../algorithms/tables/values.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
@@ -20,7 +20,7 @@ function squared(of: Expression): Expression | undefined {
  * `totals` to the expression that is summed. The host must compute these sums, because the device would reject them.
  * The query may be valid nevertheless: the actual sum may fit, or only the average may be requested.
  */
-export function wideSums(table: DeviceTable, totals: readonly GroupAggregate[]): ReadonlyMap<number, WideExpression> {
+export function wideSums(table: DeviceTable, totals: readonly TotalAggregate[]): ReadonlyMap<number, WideExpression> {
   const wide = new Map<number, WideExpression>();
   for (const [i, { kind, of }] of totals.entries()) {
     if (kind !== 'sum' || of === undefined) continue;

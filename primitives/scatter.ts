@@ -1,4 +1,4 @@
-import { requireOptions, wrongArgument } from './checks/arguments.ts';
+import { requireOptions } from './checks/arguments.ts';
 import { ArgumentError, type ErrorDetails } from './checks/errors.ts';
 import { anything } from './checks/kinds.ts';
 import {
@@ -13,12 +13,10 @@ import {
   type Table,
   withColumns,
 } from './columns/column.ts';
-import { destination, type Fusion, storeRows } from './columns/program.ts';
-import { memoriesUnder } from './columns/reachable.ts';
+import { destination, storeRows } from './columns/program.ts';
 import { fuseColumns } from './columns/views.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
-import type { AtomicCombination } from './contract/backend.ts';
 import { u32 } from './functors/functor.ts';
 import { gather } from './gather.ts';
 import { constant, sequence } from './sequence.ts';
@@ -130,84 +128,8 @@ function backgroundOf(
 }
 
 /** The columns of `onto`, in the order of the rows' columns. Throws if the columns do not match. */
-function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
+export function columnsUnder(primitive: string, rows: Table, onto: Table): Column[] {
   const sentence = `Argument onto of ${primitive} must have the same columns as the rows.`;
   const refuse = (difference: ErrorDetails): ArgumentError => new ArgumentError('scatter/onto', sentence, difference);
   return columnsAs(shapeOf(rows), onto, refuse, primitive, 'onto');
-}
-
-/**
- * Combines row i of `values` with row `indices[i]` of `onto`, in place:
- * `onto[indices[i]] = onto[indices[i]] ⊕ values[i]`. Records are combined field by field. Any number of rows of
- * `values` may have the same index. Rows whose index is not below the length of `onto` are ignored.
- *
- * - Work O(n), span O(n) if all indices are equal. Deterministic: the operations are commutative and exact.
- * - `add` is modulo 2³². Accepts device counts (lengths that only the device knows).
- * - Equivalent loop: `for (let i = 0; i < n; i++) if (indices[i] < onto.length) onto[indices[i]] ^= values[i]`.
- *
- * @throws {@link ArgumentError} if `onto` is a view or packed, if the columns of `onto` do not match those of `values`,
- * if `onto` contains a column twice, or if `values` or `indices` read a column of `onto`.
- * @example
- * const bits = ctx.column(Uint32Array.of(0, 0));
- * scatterReduce(ctx.column(Uint32Array.of(1, 2, 4)), ctx.column(Uint32Array.of(1, 1, 0)), 'xor', bits);
- * await ctx.read(bits); // Uint32Array [4, 3]
- */
-export function scatterReduce<C extends WordTable>(
-  values: C,
-  indices: Column<'u32'>,
-  combine: AtomicCombination,
-  onto: C,
-): void {
-  const columns = columnsOf(values, 'scatterReduce', 'values');
-  for (const column of columns) requireType(column, ['u32'], 'values', 'scatterReduce');
-  for (const column of columnsOf(onto, 'scatterReduce', 'onto')) requireType(column, ['u32'], 'onto', 'scatterReduce');
-  requireType(indices, ['u32'], 'indices', 'scatterReduce');
-  requireCombination('scatterReduce', combine);
-  const targets = columnsUnder('scatterReduce', values, onto);
-  const context = requireContext([...columns, indices, ...targets], 'scatterReduce');
-  const extent = commonLength([...columns, indices], 'scatterReduce');
-  commonLength(targets, 'scatterReduce');
-  const program = fuseColumns('scatterReduce', [indices, ...columns]);
-  requireApart(targets);
-  for (const target of targets) requireUnread('scatterReduce', [program], target);
-  const stores = targets.map((target, i) => ({ ...destination(target), index: 0, value: 1 + i, combine }));
-  storeRows(context, extent, program, stores);
-}
-
-/**
- * Requires that the columns to be written are distinct. They are not distinct if the same view was materialized
- * several times, because every call then returns the same column.
- */
-function requireApart(targets: readonly Column[]): void {
-  const memories = targets.flatMap(({ source }) => (source.kind === 'view' ? [] : [source.memory]));
-  if (new Set(memories).size === memories.length) return;
-  throw new ArgumentError('scatter/aliased', 'Argument onto of scatterReduce must not have the same column twice.', {
-    remedy: 'Make a separate column for each, for example with fill(context, …).',
-  });
-}
-
-/** A column of u32, or a record of columns of u32, nested to any depth. */
-export type WordTable = Column<'u32'> | { readonly [name: string]: WordTable };
-
-const combinations: readonly AtomicCombination[] = ['add', 'and', 'or', 'xor', 'min', 'max'];
-
-export function requireCombination(primitive: string, combine: AtomicCombination): void {
-  if (combinations.includes(combine)) return;
-  throw wrongArgument(primitive, 'combine', combine, combinations.join(', '), { code: 'scatter/combination' });
-}
-
-/**
- * Throws if a program reads the column that its launch writes in place, because the order of reads and writes is
- * undefined.
- */
-export function requireUnread(primitive: string, programs: readonly Fusion[], onto: Column): void {
-  const { source } = onto;
-  if (source.kind === 'view' || !memoriesUnder(programs).has(source.memory)) return;
-  throw new ArgumentError(
-    'scatter/aliased',
-    `The rows given to ${primitive} must not read the column that it writes.`,
-    {
-      remedy: 'Read a copy of the column instead.',
-    },
-  );
 }

@@ -25,7 +25,7 @@ import { map } from './map.ts';
 import { plus } from './monoid.ts';
 import { capacityFor, input, type PackedStorage } from './prepared/inputs.ts';
 import { fusedScan, inclusiveScan } from './scan.ts';
-import { scatterReduce } from './scatter.ts';
+import { scatterReduce } from './scatter-reduce.ts';
 import { orderedWords, upperBound } from './search.ts';
 import { constant, fill, sequence } from './sequence.ts';
 import { keyColumns, type SortKeys, sort } from './sort.ts';

@@ -22,7 +22,7 @@ import type { ScalarType } from './ir/ir.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './rows/placed-rows.ts';
 import { argumentsOf, type CaptureArguments, type Fields, fieldsTaken, leavesOf } from './rows/row-fields.ts';
-import { requireCombination, requireUnread } from './scatter.ts';
+import { requireCombination, requireUnread } from './scatter-reduce.ts';
 import { requireWalk, type WalkStart, type WalkState, type WalkStep } from './walk-functors.ts';
 
 export interface UnfoldOptions extends ContextOption, RowsToMake {

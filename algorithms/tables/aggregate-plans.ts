@@ -108,7 +108,7 @@ export function planOf(
     case 'smallest':
     case 'largest': {
       const { k, kind } = aggregate;
-      if (!Number.isInteger(k) || k < 1) throw wrongAggregate('k', k, 'a whole number from 1');
+      requireK(k);
       return planPlace(asked, { kind, k });
     }
     case 'countDistinct':
@@ -116,8 +116,12 @@ export function planOf(
   }
 }
 
-function requireFraction(fraction: number): void {
+export function requireFraction(fraction: number): void {
   if (!(fraction >= 0 && fraction <= 1)) throw wrongAggregate('fraction', fraction, 'a number from 0 to 1');
+}
+
+export function requireK(k: number): void {
+  if (!Number.isInteger(k) || k < 1) throw wrongAggregate('k', k, 'a whole number from 1');
 }
 
 function wrongAggregate(what: string, got: unknown, expected: string): Error {
@@ -246,7 +250,7 @@ function planMedian({ table, operand, counts }: Asked): AggregatePlan {
   const finish = (found: readonly bigint[]): CellValue => {
     const [low, high] = found.slice(0, isNumber ? 2 : 1).map(cellOf);
     if (low === undefined) return null;
-    return high === undefined || found[0] === found[1] ? asMean(low) : middleOf(toNumber(low), toNumber(high));
+    return high === undefined || found[0] === found[1] ? asMean(low) : middleOf(numberOfCell(low), numberOfCell(high));
   };
   const placesOf = (count: number): number[] => {
     const [low, high] = [(count - 1) >> 1, count >> 1];
@@ -266,9 +270,10 @@ export function middleOf(low: number, high: number): number {
 
 /** Converts a numeric cell to a JavaScript number, for results that are means. */
 function asMean(cell: CellValue): CellValue {
-  return typeof cell === 'bigint' || (typeof cell === 'object' && cell !== null) ? toNumber(cell) : cell;
+  return typeof cell === 'bigint' || (typeof cell === 'object' && cell !== null) ? numberOfCell(cell) : cell;
 }
 
-function toNumber(cell: CellValue): number {
+/** A numeric cell as a JavaScript number. */
+export function numberOfCell(cell: CellValue): number {
   return typeof cell === 'object' && cell !== null ? numberOf(cell as Decimal) : Number(cell);
 }

@@ -178,7 +178,13 @@ export const aWhere: Kind = (part, path, homes: Homes) =>
 export const whereOptions: Kind = someOptions({ where: optional(aWhere) });
 
 const of = { of: anExpression };
-const groupKinds = { count: { of: optional(anExpression) }, sum: of, avg: of, min: of, max: of };
+const groupKinds = {
+  ...{ count: { of: optional(anExpression) }, sum: of, avg: of, min: of, max: of, median: of },
+  quantile: { of: anExpression, fraction: aNumber },
+  quantileCont: { of: anExpression, fraction: aNumber },
+  smallest: { of: anExpression, k: aNumber },
+  largest: { of: anExpression, k: aNumber },
+};
 
 export const aggregatesOfGroups: Kind = aRecordOf(
   aVariant('an aggregate { kind, of }', groupKinds),
@@ -188,11 +194,7 @@ export const aggregatesOfGroups: Kind = aRecordOf(
 export const someAggregates: Kind = aRecordOf(
   aVariant('an aggregate { kind, of }', {
     ...groupKinds,
-    ...{ variance: of, median: of, countDistinct: of },
-    quantile: { of: anExpression, fraction: aNumber },
-    quantileCont: { of: anExpression, fraction: aNumber },
-    smallest: { of: anExpression, k: aNumber },
-    largest: { of: anExpression, k: aNumber },
+    ...{ variance: of, countDistinct: of },
   }),
   'a record of aggregates',
 );

@@ -11,7 +11,7 @@ import type { DeviceTable } from './device-table.ts';
 import { sumTooLarge } from './errors.ts';
 import { scaledIntegers } from './float-integers.ts';
 import { decodeCodes, type GroupCodes } from './group-keys.ts';
-import type { GroupAggregate } from './group-totals.ts';
+import type { TotalAggregate } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type IntegerPart, type IntegerValue, pairConstant, wideOf } from './integers.ts';
 import { bitsPart, combineParts, fixedPart, type QuestionPart, viewsOf } from './part.ts';
@@ -31,7 +31,7 @@ const MAX_GROUPS = 2 ** 22;
 const MAX_BIG_GROUPS = 2 ** 16;
 const MAX_EXACT = 2 ** 53;
 
-type Entries = readonly (readonly [string, GroupAggregate])[];
+type Entries = readonly (readonly [string, TotalAggregate])[];
 
 /**
  * An operand to sum, as integers. The value of a row is `integer · 10^−scale · 2^exponent`, with the scale of

@@ -7,7 +7,7 @@ import { map } from '../../primitives/map.ts';
 import { plus } from '../../primitives/monoid.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import { unique } from '../../primitives/reduce-by-key.ts';
-import { scatterReduce } from '../../primitives/scatter.ts';
+import { scatterReduce } from '../../primitives/scatter-reduce.ts';
 import { fill } from '../../primitives/sequence.ts';
 import { sort } from '../../primitives/sort.ts';
 import type { DeviceTable } from './device-table.ts';

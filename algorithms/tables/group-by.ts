@@ -6,17 +6,23 @@ import { aggregatesOfGroups, aTable, someNames, whereOptions } from './argument-
 import { denseGroups, densePlan } from './dense-groups.ts';
 import type { DeviceTable } from './device-table.ts';
 import { tableError } from './errors.ts';
-import { type GroupedRows, groupCodes, sortByCodes, sortByKeys } from './group-keys.ts';
+import { type GroupCodes, type GroupedRows, groupCodes, sortByCodes, sortByKeys } from './group-keys.ts';
 import { travelling } from './group-payload.ts';
-import { type GroupAggregate, type GroupAggregates, type GroupTotals, totalsOfGroups } from './group-totals.ts';
+import { type RankedAggregate, rankedColumns, requireRanked } from './group-ranks.ts';
+import { type GroupTotals, type TotalAggregate, totalsOfGroups } from './group-totals.ts';
 import type { HostColumn, HostTable } from './host-table.ts';
 import { type QuestionPart, viewsOf } from './part.ts';
 import { type Where, withChosen } from './selection.ts';
 import { columnOf } from './table.ts';
 import { elementOf, monoidOf, tableOf } from './totals.ts';
-import { countsWhere, rowsWhere, valueOperand } from './values.ts';
+import { countsWhere, rowsWhere, textOf, valueOperand } from './values.ts';
 
 const MAX_KEYS = 4;
+
+/** An aggregate that can be computed for groups of rows. Rows in which `of` is null are ignored. */
+export type GroupAggregate = TotalAggregate | RankedAggregate;
+
+export type GroupAggregates = { readonly [name: string]: GroupAggregate };
 
 /**
  * Computes aggregates of groups of rows. A group is all rows with equal values in the key columns. All nulls are equal,
@@ -34,17 +40,24 @@ const MAX_KEYS = 4;
  * 64 bits. That requires that the largest magnitude of the column is at most 2^39 times the smallest above 0. If a sum may
  * not be exact in f64, at most 2^16 groups are allowed. If these conditions do not hold, rows are sorted.
  *
+ * Medians, quantiles and the k-th smallest and largest values are those of {@link aggregate}, of every group, and null
+ * where a group has no such value. Medians of numbers, and `quantileCont`, are f64; the others are values of the column.
+ * Rows are sorted once for each expression that is asked for, by its values and then by the keys.
+ *
  * - Work O(rows · bits of the keys), span O(bits · log rows). Deterministic. After a sort, sums are computed as by
  *   {@link aggregate}.
  *
- * @throws {@link TableError} `tables/keys` for no key or more than four, and the errors of {@link aggregate}.
+ * @throws {@link TableError} `tables/keys` for no key or more than four; `tables/aggregate` and the other errors of
+ * {@link aggregate}.
  * @example
  * const table = createTable(ctx, {
  *   zone: { type: 'u32', values: Uint32Array.of(7, 3, 7) },
  *   fare: { type: 'i32', values: Int32Array.of(10, 20, 30) },
  * });
- * const groups = await groupBy(table, ['zone'], { n: { kind: 'count' }, mean: { kind: 'avg', of: column('fare') } });
- * [groups.zone.values, groups.n.values, groups.mean.values]; // [Uint32Array [3, 7], Uint32Array [1, 2], Float64Array [20, 20]]
+ * const of = column('fare');
+ * const groups = await groupBy(table, ['zone'], { mean: { kind: 'avg', of }, middle: { kind: 'median', of } });
+ * [groups.zone.values, groups.mean.values, groups.middle.values];
+ * // [Uint32Array [3, 7], Float64Array [20, 20], Float64Array [20, 20]]
  */
 export async function groupBy(
   table: DeviceTable,
@@ -71,7 +84,43 @@ async function groupsOf(
 ): Promise<HostTable> {
   const columns = keys.map((name) => columnOf(table, name));
   const codes = groupCodes(columns, chosen);
-  const entries = Object.entries(aggregates);
+  const [totals, ranked]: [TotalEntry[], RankedEntry[]] = [[], []];
+  for (const [name, each] of Object.entries(aggregates)) {
+    if (isRanked(each)) ranked.push([name, each]);
+    else totals.push([name, each]);
+  }
+  const operands = new Map(ranked.map(([, { of }]) => [textOf(of), valueOperand(table, of)]));
+  for (const [, each] of ranked) requireRanked(each, operands.get(textOf(each.of))!);
+  const found = new Map(Object.entries(await totalsByGroup(table, keys, totals, chosen, codes)));
+  for (const [text, operand] of operands) {
+    const asked = ranked.filter(([, { of }]) => textOf(of) === text);
+    const rows = { table, keys: columns, chosen, codes };
+    const made = await rankedColumns(
+      rows,
+      operand,
+      asked.map(([, each]) => each),
+    );
+    for (const [i, [name]] of asked.entries()) found.set(name, made[i]!);
+  }
+  return Object.fromEntries([...keys, ...Object.keys(aggregates)].map((name) => [name, found.get(name)!]));
+}
+
+type TotalEntry = readonly [string, TotalAggregate];
+type RankedEntry = readonly [string, RankedAggregate];
+
+function isRanked(aggregate: GroupAggregate): aggregate is RankedAggregate {
+  return !['count', 'sum', 'avg', 'min', 'max'].includes(aggregate.kind);
+}
+
+/** The keys of the groups, and the aggregates that one pass over the grouped rows computes. */
+async function totalsByGroup(
+  table: DeviceTable,
+  keys: readonly string[],
+  entries: readonly TotalEntry[],
+  chosen: QuestionPart<Bool>,
+  codes: GroupCodes | undefined,
+): Promise<HostTable> {
+  const columns = keys.map((name) => columnOf(table, name));
   const operands = entries.map(([, each]) => (each.of === undefined ? undefined : valueOperand(table, each.of)));
   const dense = codes && densePlan(table.rows, codes, entries, operands);
   if (dense !== undefined) return denseGroups(table, keys, codes!, entries, dense);
@@ -95,7 +144,7 @@ async function groupsOf(
   return readGroups(table, keys, entries, { groups, ...made! });
 }
 
-type Entries = readonly (readonly [string, GroupAggregate])[];
+type Entries = readonly TotalEntry[];
 
 function reduceGroups(
   { context }: DeviceTable,

@@ -12,14 +12,12 @@ import { hostColumn, validityOf } from './rows.ts';
 import { countTotal, extremumTotal, sumOfWords, sumTotal, type Total } from './totals.ts';
 import { countsWhere, isEveryRow, orderedValues, requireIntegers, type ValueOperand } from './values.ts';
 
-/** An aggregate that can be computed for groups of rows. */
-export type GroupAggregate =
+/** An aggregate that one pass over the grouped rows computes. */
+export type TotalAggregate =
   | { readonly kind: 'count'; readonly of?: Expression }
   | { readonly kind: 'sum' | 'avg' | 'min' | 'max'; readonly of: Expression };
 
-export type GroupAggregates = { readonly [name: string]: GroupAggregate };
-
-type Entry = readonly [string, GroupAggregates[string]];
+type Entry = readonly [string, TotalAggregate];
 type Arrays = readonly (Uint32Array | Int32Array | Float32Array)[];
 
 /** The totals to compute for every group, and how aggregates are derived from these. */
@@ -74,7 +72,7 @@ export function totalsOfGroups(
 }
 
 function isFloatSum(
-  kind: GroupAggregate['kind'],
+  kind: TotalAggregate['kind'],
   operand: ValueOperand | undefined,
 ): operand is ValueOperand & { readonly family: 'f32' } {
   return (kind === 'sum' || kind === 'avg') && operand?.family === 'f32';
@@ -156,7 +154,12 @@ function* averageColumn(
   return { type: 'f64', values, ...validityOf(valid) };
 }
 
-function* extremumColumn(operand: ValueOperand, words: Arrays, valid: Uint8Array | undefined): Stretches<HostColumn> {
+/** A column of values of an operand, from the words of their integers. */
+export function* extremumColumn(
+  operand: ValueOperand,
+  words: Arrays,
+  valid: Uint8Array | undefined,
+): Stretches<HostColumn> {
   const column = columnLike(operand);
   const [first, second] = words;
   const low = yield* filled(new Uint32Array(first!.length), (i) => first![i]!);

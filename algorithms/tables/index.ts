@@ -37,8 +37,10 @@ export {
   truth,
   unequalTo,
 } from './expressions.ts';
-export { groupBy } from './group-by.ts';
-export type { GroupAggregate, GroupAggregates } from './group-totals.ts';
+export { type GroupAggregate, type GroupAggregates, groupBy } from './group-by.ts';
+export type { RankedAggregate } from './group-ranks.ts';
+export type { TotalAggregate } from './group-totals.ts';
+
 export type { CellValue, ColumnKind, Decimal, HostColumn, HostColumnBase, HostTable, Validity } from './host-table.ts';
 export { type JoinedRows, joinRows } from './join.ts';
 export { type PointColumnsOptions, pointColumns, type StepColumn } from './points.ts';

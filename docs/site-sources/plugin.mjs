@@ -64,7 +64,7 @@ const FAMILIES = {
   'prepared/': 'Prepared pipelines and loops',
   'columns/': 'Columns',
   'sequence map stencil grid transpose window-sum relax for-each-strip': 'Rows to rows',
-  'gather scatter slice concatenate pack-bits narrow pack': 'Rows to rows',
+  'gather scatter scatter-reduce slice concatenate pack-bits narrow pack': 'Rows to rows',
   'copy-if expand expand-search unfold walk-functors rows/': 'More rows or fewer',
   'reduce count extremum scan tile-sums decode-tiles adjacent-difference cross-reduce': 'Folds and scans',
   'reduce-by-key runs histogram rank-histogram weighted-histogram tile-histograms': 'Groups and histograms',

@@ -2,9 +2,12 @@ import fc from 'fast-check';
 import type { Context } from '../../primitives/context/context.ts';
 import type { AtomicCombination } from '../../primitives/contract/backend.ts';
 import { gather } from '../../primitives/gather.ts';
-import { scatter, scatterIf, scatterReduce } from '../../primitives/scatter.ts';
-import { type HostRows, hostColumn, randomWords, recipe, rowsOf } from '../arbitraries/columns.ts';
+import { fmax, fmin } from '../../primitives/ir/semantics.ts';
+import { scatter, scatterIf } from '../../primitives/scatter.ts';
+import { scatterReduce } from '../../primitives/scatter-reduce.ts';
+import { fewRows, type HostRows, hostColumn, randomWords, recipe, rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
+import { canonicalPrefixes } from './canonical-tree.ts';
 import { assertSame, assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { backwards, rowsIn, take } from './rows.ts';
@@ -166,6 +169,67 @@ export const scatterLaws: readonly Law[] = [
         return expected;
       };
       assertSame(result, { onto: { value: combined(value), other: combined(other) }, alone: combined(value) });
+    },
+  ),
+  law(
+    'scatterReduce of i32, and of f32 with min and max, is that of numbers',
+    [
+      rowsOf({ whole: 'i32', float: 'f32' }, fewRows),
+      recipe,
+      fc.constantFrom(1, 2, 5, 64, 300),
+      fc.constantFrom(...combinationNames),
+      presentation,
+    ],
+    async (run, host, indexRecipe, length, name, how) => {
+      const indices = hostColumn('u32', host.whole.length, indexRecipe).map((word) => word % (length + 1));
+      const isOrder = name === 'min' || name === 'max';
+      const start = { whole: hostColumn('i32', length, indexRecipe), float: hostColumn('f32', length, indexRecipe) };
+      const result = await run((context) => {
+        const { indices: to, whole, float } = present(context, { ...host, indices }, how);
+        const onto = { whole: context.column(start.whole), float: context.column(start.float) };
+        if (isOrder) scatterReduce({ whole, float }, to, name, onto);
+        else scatterReduce(whole, to, name, onto.whole);
+        return onto;
+      });
+      const float = { min: fmin, max: fmax } as Readonly<Record<string, (a: number, b: number) => number>>;
+      const expected = { whole: start.whole.slice(), float: start.float.slice() };
+      for (const [i, place] of indices.entries()) {
+        if (place >= length) continue;
+        expected.whole[place] = combinations[name](expected.whole[place]!, host.whole[i]!) | 0;
+        if (isOrder) expected.float[place] = float[name]!(expected.float[place]!, host.float[i]!);
+      }
+      assertSameBytes(result, expected, 'onto');
+    },
+  ),
+  law(
+    'scatterReduce adds f32 in the order of the rows, by the canonical tree over the sorted rows',
+    [rowsOf({ a: 'calm', b: 'calm' }, fewRows), recipe, fc.constantFrom(0, 1, 2, 5, 64, 300), presentation],
+    async (run, host, indexRecipe, length, how) => {
+      const indices = hostColumn('u32', host.a.length, indexRecipe).map((word) => word % (length + 2));
+      const start = hostColumn('calm', length, indexRecipe);
+      const result = await run((context) => {
+        const { indices: to, a, b } = present(context, { ...host, indices }, how);
+        const onto = { a: context.column(start), b: context.column(start) };
+        scatterReduce({ a, b }, to, 'add', onto);
+        return onto;
+      });
+      const order = [...indices.keys()].sort(
+        (i, j) => Math.min(indices[i]!, length) - Math.min(indices[j]!, length) || i - j,
+      );
+      const added = (values: Float32Array): Float32Array => {
+        const sums = start.slice();
+        const places = order.map((i) => Math.min(indices[i]!, length));
+        const pairs = order.map((i, row): [number, number] => [Number(places[row] !== places[row - 1]), values[i]!]);
+        const prefixes = canonicalPrefixes(pairs, ([a, x], [b, y]): [number, number] => [
+          a | b,
+          b === 1 ? y : Math.fround(x + y),
+        ]);
+        for (const [row, place] of places.entries()) {
+          if (place < length && places[row + 1] !== place) sums[place]! += prefixes[row]!.inclusive[1];
+        }
+        return sums;
+      };
+      assertSameBytes(result, { a: added(host.a), b: added(host.b) }, 'onto');
     },
   ),
 ];

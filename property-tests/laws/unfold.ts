@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { AtomicCombination } from '../../primitives/contract/backend.ts';
 import { expand } from '../../primitives/expand.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
-import { scatterReduce } from '../../primitives/scatter.ts';
+import { scatterReduce } from '../../primitives/scatter-reduce.ts';
 import { unfold, unfoldReduce } from '../../primitives/unfold.ts';
 import { fewRows, type HostRows, hostColumn, recipe, rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';

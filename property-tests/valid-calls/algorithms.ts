@@ -132,6 +132,7 @@ const literalsAt = (...paths: readonly string[]): { readonly [given: string]: st
   return Object.fromEntries(paths.flatMap((path) => given.map((each) => [`${path}: ${each}`, 'a literal'])));
 };
 const sums = { n: { kind: 'sum', of: expression } };
+const groupSums = { ...sums, q: { kind: 'quantile', of: expression, fraction: 0.5 } };
 const operands = (): Arguments => ({ left: expression, right: expression });
 const comparing: ValidCall = { args: operands, takes: literalsAt('left', 'right') };
 
@@ -172,7 +173,7 @@ export const algorithmCalls: ValidCalls = {
   },
   prepareAggregate: () => ({ table: numbersTable, aggregates: sums }),
   groupBy: {
-    args: () => ({ table: numbersTable, keys: ['n'], aggregates: sums, 'options?': { 'where?': condition } }),
+    args: () => ({ table: numbersTable, keys: ['n'], aggregates: groupSums, 'options?': { 'where?': condition } }),
     takes: literalsAt('options.where.right.value'),
   },
   column: () => ({ name: 'n' }),

@@ -117,6 +117,67 @@ describe('groupBy', () => {
   });
 });
 
+/** A cell of `aggregate` in the form of a cell of a column of this type. */
+function cellLike(cell: t.CellValue, { type }: t.HostColumn): Cell {
+  if (cell === null || type === 'f32' || type === 'f64') return cell as number | null;
+  if (typeof cell === 'object') return cell.units;
+  return typeof cell === 'number' ? BigInt(cell) : cell;
+}
+
+describe('medians and quantiles by group', () => {
+  onEveryBackend((opened, { name, runs }) => {
+    const agrees = fc.asyncProperty(
+      sampleTable,
+      fc.option(sampleCondition, { nil: undefined }),
+      fc.oneof(
+        fc.shuffledSubarray([...KEYS], { minLength: 1, maxLength: 4 }),
+        fc.shuffledSubarray(['v', 'j', 'b', 't', 's'], { minLength: 1, maxLength: 2 }),
+      ),
+      fc.constantFrom(...KEYS, 'n', 'l'),
+      fc.integer({ min: 0, max: 20 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.nat(),
+      async ({ host, rows }, where, keys, value, twentieths, k, seed) => {
+        const { context } = opened();
+        const { liveBuffers } = context.backend.counters;
+        const [of, fraction] = [t.column(value), twentieths / 20];
+        const isNumber = !['b', 't', 's'].includes(value);
+        const aggregates = {
+          $median: { kind: 'median', of },
+          $n: { kind: 'count' },
+          $quantile: { kind: 'quantile', of, fraction },
+          ...(isNumber ? ({ $cont: { kind: 'quantileCont', of, fraction } } as const) : {}),
+          $small: { kind: 'smallest', of, k },
+          $large: { kind: 'largest', of, k },
+        } as const;
+        const chosen = rows.filter((row) => where === undefined || truthAt(row, where) === true);
+        const groups = groupsOf(chosen, keys);
+        const numbers = Uint32Array.from(rows, (row) => groups.findIndex((group) => group.includes(row)) >>> 0);
+        const table = t.createTable(context, { ...host, $group: { type: 'u32', values: numbers } });
+        const found = await t.groupBy(table, keys, aggregates, where === undefined ? {} : { where });
+        expect(Object.keys(found)).toEqual([...keys, ...Object.keys(aggregates)]);
+        expect(found.$n!.type === 'u32' && found.$n!.values.length).toBe(groups.length);
+        // A few groups of each case, because each takes passes of its own.
+        for (const group of new Set([0, seed, groups.length - 1].map((each) => each % Math.max(1, groups.length)))) {
+          if (groups.length === 0) break;
+          const inGroup = t.equalTo(t.column('$group'), t.literal(group));
+          const expected = await t.aggregate(table, aggregates, { where: inGroup });
+          for (const [each, cell] of Object.entries(expected)) {
+            expect(cellAt(found[each]!, group), each).toEqual(cellLike(cell, found[each]!));
+          }
+        }
+        t.disposeTable(table);
+        expect(context.backend.counters.liveBuffers).toBe(liveBuffers);
+      },
+    );
+    test(
+      'equal those of the rows of each group',
+      () => fc.assert(agrees, { numRuns: name.startsWith('webgpu') ? costlyCaseCount(2) : Math.ceil(runs / 2) }),
+      TIMEOUT_MS,
+    );
+  });
+});
+
 /** The f64 nearest to the exact sum of f32 values. */
 function exactSum(values: readonly number[]): number {
   const units = values.reduce((sum, value) => sum + BigInt(value * 2 ** 149), 0n);
@@ -225,6 +286,10 @@ test('refuses no keys, five keys, and aggregates that groups do not support', as
   await expect(t.groupBy(table, [], count)).rejects.toMatchObject({ code: 'tables/keys' });
   await expect(t.groupBy(table, ['x', 'x', 'x', 'x', 'x'], count)).rejects.toMatchObject({ code: 'tables/keys' });
   await expect(t.groupBy(table, ['y'], count)).rejects.toMatchObject({ code: 'tables/unknown-column' });
-  const median = { m: { kind: 'median', of: t.column('x') } } as never;
-  await expect(t.groupBy(table, ['x'], median)).rejects.toMatchObject({ code: 'argument/type' });
+  const variance = { m: { kind: 'variance', of: t.column('x') } } as never;
+  await expect(t.groupBy(table, ['x'], variance)).rejects.toMatchObject({ code: 'argument/type' });
+  const part = { m: { kind: 'quantile', of: t.column('x'), fraction: 1.5 } } as const;
+  await expect(t.groupBy(table, ['x'], part)).rejects.toMatchObject({ code: 'tables/aggregate' });
+  const place = { m: { kind: 'smallest', of: t.column('x'), k: 0 } } as const;
+  await expect(t.groupBy(table, ['x'], place)).rejects.toMatchObject({ code: 'tables/aggregate' });
 });
