@@ -1,18 +1,9 @@
 import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aWhole, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
-import {
-  ArgumentError,
-  bool,
-  type Column,
-  type Context,
-  disjointSets,
-  fn,
-  map,
-  select,
-  u32,
-} from '../../primitives/index.ts';
-import { edgesOfRuns, startsOfRuns, wordsOfRows } from './runs.ts';
+import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
+import { labelsByEdges } from './runs.ts';
+import { labelsByStrips } from './strips.ts';
 
 export interface ComponentsOptions {
   /** Number of cells in a row of the grid. */
@@ -21,18 +12,17 @@ export interface ComponentsOptions {
   readonly connectivity?: 4 | 8 | undefined;
 }
 
-/** The label of a cell that is not set. */
-export const NO_COMPONENT: number = 2 ** 32 - 1;
-
 /**
  * Labels the connected components of the set cells of a grid. The label of a cell is the index of the first cell of its
  * component, in row order, or {@link NO_COMPONENT} if the cell is not set. A cell whose label is its own index is the
  * first of its component, so the number of such cells is the number of components.
  *
  * Rows of cells are read as bits, 32 to a word. A run of set cells in a row is a node of a graph, and the runs of two rows
- * that touch are joined by {@link disjointSets}, by one edge for each pair.
+ * that touch are joined by one edge for each pair: on GPUs by {@link disjointSets}; on other backends by
+ * {@link forEachStrip}, by union-find within strips of rows and then across their borders.
  *
- * - Work and span are those of {@link disjointSets}, with fewer edges than cells. Deterministic. No shape is slow.
+ * - Work and span are those of {@link disjointSets}, with fewer edges than cells. In strips, the work is almost O(n), and
+ *   the span is that of a strip and of all borders. Deterministic. No shape is slow.
  * - Without cells, the result is empty. The length of `cells` may be counted on the device: cells at or after the count
  *   are treated as not set.
  *
@@ -52,16 +42,11 @@ export function connectedComponents(
   requireRows(cells, width);
   return context.scope(() => {
     // If the width exceeds the number of cells, all cells are in one row.
-    const rows = wordsOfRows(context, cells, Math.min(width, Math.max(1, cells.capacity)));
-    const links = startsOfRuns(rows);
-    const first = disjointSets(edgesOfRuns(context, rows, connectivity), cells.length, { links, context });
-    return context.materialize(map(labelOf, { isSet: cells, first }));
+    const fitting = Math.min(width, Math.max(1, cells.capacity));
+    const label = context.backend.name === 'webgpu' ? labelsByEdges : labelsByStrips;
+    return label(context, cells, fitting, connectivity);
   });
 }
-
-const labelOf = fn('labelOf', { isSet: bool, first: u32 }, u32, ({ isSet, first }) =>
-  select(u32(NO_COMPONENT), first, isSet),
-);
 
 const ARGUMENTS = {
   context: aContext,

@@ -4,4 +4,5 @@
  * @packageDocumentation
  */
 
-export { type ComponentsOptions, connectedComponents, NO_COMPONENT } from './components.ts';
+export { type ComponentsOptions, connectedComponents } from './components.ts';
+export { NO_COMPONENT } from './runs.ts';

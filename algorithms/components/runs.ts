@@ -5,6 +5,7 @@ import {
   type Column,
   type Context,
   clz,
+  disjointSets,
   type Edges,
   For,
   fn,
@@ -24,7 +25,7 @@ import {
  * A grid of cells as bits. Every row begins a word: bit k of word c of a row is cell 32 c + k of the row. Bits after the
  * end of a row, and after the last cell, are not set.
  */
-export interface RowWords {
+interface RowWords {
   readonly cells: Column<'bool'>;
   readonly width: number;
   /** Words in a row. */
@@ -34,17 +35,44 @@ export interface RowWords {
   readonly firsts: Column<'u32'>;
 }
 
+/** The label of a cell that is not set. */
+export const NO_COMPONENT: number = 2 ** 32 - 1;
+
+/** Labels components by the edges between runs, for backends that run many rows at a time. */
+export function labelsByEdges(
+  context: Context,
+  cells: Column<'bool'>,
+  width: number,
+  connectivity: 4 | 8,
+): Column<'u32'> {
+  const rows = wordsOfRows(context, cells, width);
+  const links = startsOfRuns(rows);
+  const first = disjointSets(edgesOfRuns(context, rows, connectivity), cells.length, { links, context });
+  return context.materialize(map(labelOf, { isSet: cells, first }));
+}
+
+const labelOf = fn('labelOf', { isSet: bool, first: u32 }, u32, ({ isSet, first }) =>
+  select(u32(NO_COMPONENT), first, isSet),
+);
+
 /** Packs cells into words of rows. Stores the words. */
-export function wordsOfRows(context: Context, cells: Column<'bool'>, width: number): RowWords {
+function wordsOfRows(context: Context, cells: Column<'bool'>, width: number): RowWords {
   const pitch = Math.ceil(width / 32);
-  const word = sequence(pitch * Math.ceil(cells.capacity / width));
-  const bits = context.materialize(map(packed, { word, cells, width, pitch }));
+  const bits = bitsOfRows(context, cells, width);
+  const word = sequence(bits.length);
   const firsts = context.materialize(map(firstOfWord, { word, bits, width, pitch }));
   return { cells, width, pitch, bits, firsts };
 }
 
+/** The packed words of {@link RowWords}. */
+export function bitsOfRows(context: Context, cells: Column<'bool'>, width: number): Column<'u32'> {
+  const pitch = Math.ceil(width / 32);
+  const word = sequence(pitch * Math.ceil(cells.capacity / width));
+  return context.materialize(map(packed, { word, cells, width, pitch }));
+}
+
 /** For every cell, the first cell of its run; for a cell that is not set, the cell. A view. */
-export function startsOfRuns({ cells, ...rows }: RowWords): Column<'u32'> {
+function startsOfRuns({ cells, ...rows }: RowWords): Column<'u32'> {
   return map(startOfRun, { cell: sequence(cells.length), ...rows });
 }
 
@@ -57,7 +85,7 @@ export function startsOfRuns({ cells, ...rows }: RowWords): Column<'u32'> {
  *   left is set. In the other diagonal, the lower cell is the left one; its edge is that of the cell to its right, which is
  *   not set. So no cell has two edges.
  */
-export function edgesOfRuns(context: Context, { cells, ...rows }: RowWords, connectivity: 4 | 8): Edges {
+function edgesOfRuns(context: Context, { cells, ...rows }: RowWords, connectivity: 4 | 8): Edges {
   const { bits, pitch } = rows;
   const word = sequence(bits.length);
   const edges = context.materialize(map(edgeBits, { word, bits, pitch, corners: Number(connectivity === 8) }));

@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
 import { connectedComponents, NO_COMPONENT } from '../../algorithms/components/index.ts';
-import { copyIf } from '../../primitives/index.ts';
+import { labelsByEdges } from '../../algorithms/components/runs.ts';
+import { labelsByStrips } from '../../algorithms/components/strips.ts';
+import { type Column, type Context, copyIf } from '../../primitives/index.ts';
 import { onEveryBackend } from '../backends.ts';
 import { scaledCount, someOf, THOROUGH } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
@@ -86,6 +88,18 @@ function turned({ width, cells }: Grid): Grid {
   };
 }
 
+/** How components are labelled: as the backend does by itself, by edges, or by strips of about so many cells. */
+type Way = 'chosen' | 'edges' | number;
+
+const way = fc.constantFrom<Way[]>('chosen', 'edges', 1, 40, 100, 300);
+
+function labelled(context: Context, cells: Column<'bool'>, width: number, connectivity: Connectivity, by: Way) {
+  if (by === 'chosen') return connectedComponents(context, cells, { width, connectivity });
+  return by === 'edges'
+    ? labelsByEdges(context, cells, width, connectivity)
+    : labelsByStrips(context, cells, width, connectivity, by);
+}
+
 const shapes: Record<string, Grid> = {
   'a ring around a ring': drawn('#######', '#     #', '# ### #', '# # # #', '# ### #', '#     #', '#######'),
   'two cells that share a corner': drawn('# ', ' #', '# '),
@@ -101,17 +115,17 @@ const shapes: Record<string, Grid> = {
 
 describe('connected components', () => {
   onEveryBackend((opened, { runs }) => {
-    const labelsOf = async ({ width, cells }: Grid, connectivity: Connectivity): Promise<number[]> => {
+    const labelsOf = async ({ width, cells }: Grid, connectivity: Connectivity, by: Way): Promise<number[]> => {
       const labels = await opened().run((context) =>
-        connectedComponents(context, context.column([...cells]), { width, connectivity }),
+        context.scope(() => labelled(context, context.column([...cells]), width, connectivity, by)),
       );
       return [...labels];
     };
 
-    test.prop([grid, connectivity], { numRuns: scaledCount(runs, 4, 2) })(
+    test.prop([grid, connectivity, way], { numRuns: scaledCount(runs, 4, 2) })(
       'match a union-find',
-      async (some, connectivity) => {
-        expect(await labelsOf(some, connectivity)).toEqual(labelsByUnion(some, connectivity));
+      async (some, connectivity, by) => {
+        expect(await labelsOf(some, connectivity, by)).toEqual(labelsByUnion(some, connectivity));
       },
     );
 
@@ -121,7 +135,8 @@ describe('connected components', () => {
         let seen = shape;
         for (let turn = 0; turn < turns; turn++) seen = turned(seen);
         for (const connectivity of connectivities)
-          expect(await labelsOf(seen, connectivity)).toEqual(labelsByUnion(seen, connectivity));
+          for (const by of ['chosen', someOf<Way>(['edges', 1, 2 * seen.width, 5 * seen.width], 1)[0]!] as const)
+            expect(await labelsOf(seen, connectivity, by)).toEqual(labelsByUnion(seen, connectivity));
       }
     });
 
@@ -141,14 +156,14 @@ describe('connected components', () => {
       },
     );
 
-    test.prop([grid, connectivity, fc.nat()], { numRuns: runs })(
+    test.prop([grid, connectivity, fc.nat(), way], { numRuns: runs })(
       'ignore cells beyond a count known only to the device',
-      async ({ width, cells }, connectivity, many) => {
+      async ({ width, cells }, connectivity, many, by) => {
         const kept = many % (cells.length + 1);
         const labels = await opened().run((context) =>
           context.scope(() => {
             const isKept = context.column(cells.map((_, i) => i < kept));
-            return connectedComponents(context, copyIf(context.column([...cells]), isKept), { width, connectivity });
+            return labelled(context, copyIf(context.column([...cells]), isKept), width, connectivity, by);
           }),
         );
         expect([...labels]).toEqual(labelsByUnion({ width, cells: cells.slice(0, kept) }, connectivity));
@@ -158,9 +173,9 @@ describe('connected components', () => {
 
   const reference = openReference();
 
-  test.each(someOf(connectivities, 1))(
-    'match a union-find for the grids of 4 by 4 cells, %i-connected',
-    async (connectivity) => {
+  test.each(connectivities.map((each, i) => [each, someOf<Way>(['edges', 1, 8, 12], 2)[i]!] as const))(
+    'match a union-find for the grids of 4 by 4 cells, %i-connected, by %s',
+    async (connectivity, by) => {
       // All 2^16 grids are stacked into one, with an empty row after each. By default, only every 16th grid is used,
       // beginning at a random one, so that repeated test runs try all grids.
       const step = THOROUGH ? 1 : 16;
@@ -169,7 +184,7 @@ describe('connected components', () => {
         Array.from({ length: 20 }, (_, i) => i < 16 && ((bits >> i) & 1) === 1),
       );
       const labels = await reference.read(
-        connectedComponents(reference, reference.column(cells), { width: 4, connectivity }),
+        reference.scope(() => labelled(reference, reference.column(cells), 4, connectivity, by)),
       );
       expect(labels).toEqual(Uint32Array.from(labelsByUnion({ width: 4, cells }, connectivity)));
     },
