@@ -17,10 +17,12 @@ import {
 import { freeOnFailure } from '../free-on-failure.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
 import type { QuadrantsWithEdges } from '../quadrants/leaves.ts';
+import { buildFromHost, suitsHost } from './build-from-host.ts';
 import {
   aQuadrantSet,
   type ConcatenatedSets,
   concatenateSets,
+  numberedParts,
   partsOf,
   type QuadrantSet,
   type SetRows,
@@ -89,6 +91,21 @@ export async function buildMaqTree(
       got: without < 0 ? 'no set' : `sets[${without}] without parts`,
     });
   }
+  const parts = numberedParts(sets);
+  if (context.backend.name === 'workers' && suitsHost(parts)) {
+    return buildFromHost(context, parts, sets.length).finally(() => {
+      if (frees) context.dispose(sets);
+    });
+  }
+  return buildOnDevice(context, sets, frees);
+}
+
+/** Builds the tree by launches. */
+export async function buildOnDevice(
+  context: Context,
+  sets: readonly QuadrantSet[],
+  frees = false,
+): Promise<MaqTree | MaqTreeWithEdges> {
   const all = context.scope(() => concatenateSets(sets));
   if (frees) context.dispose(sets);
   try {

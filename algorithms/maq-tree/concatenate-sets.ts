@@ -42,6 +42,11 @@ export interface SetPart<Q extends Quadrants = Quadrants> {
   readonly firstPolygon: number;
 }
 
+/** A part, and the number of its set. */
+export interface NumberedPart extends SetPart {
+  readonly set: number;
+}
+
 /** The quadrants of a set of polygons, given whole or in one or more parts. */
 export type QuadrantSet<Q extends Quadrants = Quadrants> = Q | readonly SetPart<Q>[];
 
@@ -50,9 +55,14 @@ const someParts: Kind = anArrayOf(aRecord<SetPart>({ quadrants: someQuadrantsWit
 export const aQuadrantSet: Kind = (given, path, homes) =>
   (Array.isArray(given) ? someParts : someQuadrantsWithEdges)(given, path, homes);
 
+/** The parts of all sets. */
+export function numberedParts(sets: readonly QuadrantSet[]): NumberedPart[] {
+  return sets.flatMap((each, set) => partsOf(each).map((part) => ({ ...part, set })));
+}
+
 /** Concatenates the quadrants of all sets, adds the number of the set to each row, and joins the edges in one table. */
 export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets {
-  const parts = sets.flatMap((each, set) => partsOf(each).map((part) => ({ ...part, set })));
+  const parts = numberedParts(sets);
   const rows = concatenate(
     parts.map(({ quadrants: { polygon, code, level, boundary }, firstPolygon, set }) => ({
       polygon: firstPolygon === 0 ? polygon : map(moved, { place: polygon, by: firstPolygon }),
@@ -63,11 +73,16 @@ export function concatenateSets(sets: readonly QuadrantSet[]): ConcatenatedSets 
       boundary,
     })),
   );
-  const withEdges = parts
-    .map(({ quadrants }) => quadrants)
-    .filter((each): each is QuadrantsWithEdges => 'edges' in each && each.edges !== undefined);
+  const withEdges = partsWithEdges(parts);
   if (withEdges.length < parts.length) return { rows };
   return { rows, ...concatenateEdges(withEdges) };
+}
+
+/** The parts whose quadrants have edges. */
+export function partsWithEdges(parts: readonly SetPart[]): QuadrantsWithEdges[] {
+  return parts
+    .map(({ quadrants }) => quadrants)
+    .filter((each): each is QuadrantsWithEdges => 'edges' in each && each.edges !== undefined);
 }
 
 /** The parts of a set. A set that is given whole is one part. */

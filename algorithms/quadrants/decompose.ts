@@ -1,12 +1,13 @@
 import { aContext } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aFlag, aPositive, aWhole, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
-import { type Context, OutOfMemoryError, slice } from '../../primitives/index.ts';
+import { type Column, type Context, OutOfMemoryError, slice } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
 import { type Descent, type DescentRules, descend, enclose, type Front } from './descend.ts';
 import { DOMAIN_BITS, type DomainPolygons, someGridPolygons } from './domain.ts';
 import type { Passages } from './edge-in-quadrant.ts';
 import { type Edges, uploadEdges } from './edges.ts';
+import { decomposeOnHost, type HostQuadrants, suitsHost } from './host-decompose.ts';
 import { type LeafQuadrants, type Quadrants, type QuadrantsWithEdges, quadrantsOf } from './leaves.ts';
 import { uniteSheets } from './sheet-quadrants.ts';
 import { type SpilledFront, spill, splitFront, takeUp } from './spill.ts';
@@ -76,6 +77,49 @@ export async function decompose(
 }
 
 async function split(
+  context: Context,
+  polygons: DomainPolygons,
+  { levels, memoryBytes, maxBytes, keepsEdges }: Split,
+): Promise<Quadrants | QuadrantsWithEdges> {
+  if (context.backend.name === 'workers' && suitsHost(polygons, levels)) {
+    const made = decomposeOnHost(polygons, levels);
+    if (fits(made.steps, { memoryBytes, maxBytes, keepsEdges })) return uploadQuadrants(context, made, keepsEdges);
+  }
+  return splitOnDevice(context, polygons, { levels, memoryBytes, maxBytes, keepsEdges });
+}
+
+/** Whether a descent with these steps keeps to the limits of memory. Where it does not, errors are those of devices. */
+function fits(steps: HostQuadrants['steps'], { memoryBytes, maxBytes, keepsEdges }: Omit<Split, 'levels'>): boolean {
+  let held = 0;
+  return steps.every(({ leaves, leafPassages, open, passages }) => {
+    held += keptBytes({ column: { length: leaves } }, keepsEdges ? { edge: { length: leafPassages } } : undefined);
+    const front = { open: { column: { length: open } }, passages: { edge: { length: passages } } };
+    return held + keptBytes(front.open, front.passages) <= maxBytes && bytesUnderWay(front) <= memoryBytes;
+  });
+}
+
+function uploadQuadrants(
+  context: Context,
+  { polygon, lo, hi, level, boundary, edges }: HostQuadrants,
+  keepsEdges: boolean,
+): Quadrants | QuadrantsWithEdges {
+  return context.scope(() => {
+    const column = (words: Uint32Array): Column<'u32'> => context.column(words);
+    const quadrants = {
+      polygon: column(polygon),
+      code: { lo: column(lo), hi: column(hi) },
+      level: column(level),
+      boundary: column(boundary),
+    };
+    if (!keepsEdges) return quadrants;
+    const { corner, first, count, edge, ends } = edges;
+    const perRow = { corner: column(corner), first: column(first), count: column(count) };
+    return { ...quadrants, edges: { ...perRow, edge: column(edge), ends: context.column(ends) } };
+  });
+}
+
+/** Splits polygons by launches, level by level. */
+export async function splitOnDevice(
   context: Context,
   polygons: DomainPolygons,
   { levels, memoryBytes, maxBytes, keepsEdges }: Split,
@@ -182,7 +226,13 @@ async function descendAll(
  * Approximate bytes for splitting a front (the quadrants of one level): the front, the effects of its edges, and the
  * next front.
  */
-function bytesUnderWay({ open, passages }: Front): number {
+function bytesUnderWay({
+  open,
+  passages,
+}: {
+  readonly open: Lengths<'column'>;
+  readonly passages: Lengths<'edge'>;
+}): number {
   return 40 * (passages.edge.length as number) + 64 * (open.column.length as number);
 }
 

@@ -81,14 +81,16 @@ export function copyEdges(context: Context, polygons: DomainPolygons): Edges {
   };
 }
 
-interface HostEdges {
+/** The edges of polygons in host memory, as in {@link Edges}. */
+export interface HostEdges {
   readonly ends: Int32Array;
   readonly owner: Uint32Array;
   readonly id: Uint32Array;
   readonly first: Uint32Array;
 }
 
-function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdges {
+/** Makes the edges on the host. */
+export function edgesOf({ polygonRings, ringVertices, x, y }: DomainPolygons): HostEdges {
   const ends = new Int32Array(4 * x.length);
   const owner = new Uint32Array(x.length);
   const id = new Uint32Array(polygonRings.length - 1);
