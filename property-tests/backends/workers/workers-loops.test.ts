@@ -4,11 +4,13 @@ import { Context } from '../../../primitives/context/context.ts';
 import { For, Let, Var, While } from '../../../primitives/functors/control.ts';
 import { array, bool, fn, u32 } from '../../../primitives/functors/functor.ts';
 import { neighbours } from '../../../primitives/functors/neighbours.ts';
+import { owned } from '../../../primitives/functors/owned.ts';
 import type { U32 } from '../../../primitives/functors/value.ts';
 import {
   type Column,
   copyIf,
   expand,
+  forEachStrip,
   histogram,
   inclusiveScan,
   map,
@@ -104,6 +106,17 @@ const calls: Readonly<Record<string, (x: Column<'u32'>, context: Context) => unk
       fn({ x: u32, rank: u32 }, u32, ({ x, rank }) => endlessly(x.add(rank))),
       { capacity: 6 },
     ),
+  'an endless strip': (x) =>
+    forEachStrip({ x }, [
+      {
+        each: fn({ first: u32, x: owned(u32) }, {}, ({ first, x }) => {
+          While(
+            () => x.at(first).lt(9),
+            () => x.set(first, x.at(first).xor(1)),
+          );
+        }),
+      },
+    ]),
   'an endless walk': (x) =>
     unfold(
       { x },
