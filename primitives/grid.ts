@@ -5,10 +5,10 @@ import { type Grid, requireGrid } from './columns/grid.ts';
  * The same columns as cells of a grid: `rows` rows of `columns` cells, row by row. Only the columns' `grid` changes:
  * nothing is computed or copied, and stored columns share the memory of the given ones.
  *
- * What has a value for each cell, at the cell's place, keeps the shape: {@link map}, {@link stencil},
- * {@link narrow} and `materialize`. Everything else gives columns without a shape, such as sorts, `copyIf`, `gather` and
- * `slice`. A primitive that works cell by cell refuses columns of two different shapes (`grid/shapes`); it accepts columns
- * without a shape beside others.
+ * What has a value for each cell, at the cell's place, keeps the shape: {@link map}, {@link stencil}, {@link narrow},
+ * {@link windowSum}, `materialize` and scans with an `axis`; {@link transpose} swaps it. Everything else gives columns
+ * without a shape, such as sorts, `copyIf`, `gather` and `slice`. A primitive that works cell by cell refuses columns of
+ * two different shapes (`grid/shapes`); it accepts columns without a shape beside others.
  *
  * - No work. An empty grid has no cells, and may have rows. The number of rows must be known to the host. In a
  *   prepared pipeline it is known for an `input(type, { rows, columns })`.

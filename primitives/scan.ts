@@ -12,7 +12,7 @@ import {
 } from './columns/column.ts';
 import type { FusionKey } from './columns/known-fusions.ts';
 import { alive, destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
-import { type ContextOption, inContext, inNamedContext, requireContext } from './context/context-option.ts';
+import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import type { ScanForm, Store } from './contract/backend.ts';
 import { u32 } from './functors/functor.ts';
 import { literal } from './functors/recorder.ts';
@@ -21,7 +21,8 @@ import { select } from './functors/standard/choose.ts';
 import { type Bool, type U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { type AnyMonoid, type Monoid, monoidProgram } from './monoid.ts';
-import { operandsOf } from './reduce.ts';
+import { AXIS_OPTIONS, type AxisOption, operandsOf } from './reduce.ts';
+import { scanAlong } from './rows/lines.ts';
 import { combinedByRun } from './runs.ts';
 
 type Values = readonly Value<ScalarType>[];
@@ -84,21 +85,28 @@ export function countIn(memory: Memory, word: number, limit: number): DeviceLeng
  * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; other monoids are
  *   bracketed as in the canonical combination tree, whose shape depends only on the length.
  * - An empty input gives an empty result. Accepts device counts (lengths that only the device knows).
+ * - With `axis`, each row (or each column) of the cells of a grid is scanned by itself, and the result has the shape of
+ *   the grid (see {@link asGrid}). A monoid that is not exact brackets each line as the canonical tree of its length,
+ *   for which one thread walks along each line. Without `axis`, the result has no shape.
  * - Equivalent loop: `let sum = identity; for (let i = 0; i < n; i++) out[i] = sum = combine(sum, in[i])`.
+ *
+ * @throws {@link ArgumentError} `grid/none` for an `axis` of columns without a shape.
  *
  * Source: Hillis and Steele 1986; Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016.
  *
  * @example
  * await ctx.read(inclusiveScan(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [1, 3, 6]
+ *
+ * const cells = ctx.column(Uint32Array.of(1, 2, 3, 4), { rows: 2, columns: 2 });
+ * const rows = inclusiveScan(cells, plus(u32), { axis: 'rows' });
+ * await ctx.read(inclusiveScan(rows, plus(u32), { axis: 'columns' })); // Uint32Array [1, 3, 4, 10], a summed-area table
  */
 export function inclusiveScan<S extends Shape>(
   input: ColumnsOf<S>,
   monoid: Monoid<S>,
-  options?: ContextOption,
+  options?: AxisOption,
 ): ColumnsOf<S> {
-  return inContext('inclusiveScan', options, () =>
-    scanColumns('inclusiveScan', input as Table, monoid, 'inclusive'),
-  ) as ColumnsOf<S>;
+  return scan('inclusiveScan', input as Table, monoid, 'inclusive', options) as ColumnsOf<S>;
 }
 
 /**
@@ -111,11 +119,19 @@ export function inclusiveScan<S extends Shape>(
 export function exclusiveScan<S extends Shape>(
   input: ColumnsOf<S>,
   monoid: Monoid<S>,
-  options?: ContextOption,
+  options?: AxisOption,
 ): ColumnsOf<S> {
-  return inContext('exclusiveScan', options, () =>
-    scanColumns('exclusiveScan', input as Table, monoid, 'exclusive'),
-  ) as ColumnsOf<S>;
+  return scan('exclusiveScan', input as Table, monoid, 'exclusive', options) as ColumnsOf<S>;
+}
+
+function scan(primitive: string, input: Table, monoid: AnyMonoid, kind: ScanKind, options: AxisOption = {}): Table {
+  requireOptions(primitive, AXIS_OPTIONS, options);
+  const { axis } = options;
+  return inNamedContext(primitive, options, () => {
+    if (axis === undefined) return scanColumns(primitive, input, monoid, kind);
+    const columns = operandsOf(primitive, input, monoid);
+    return assemble(monoid.shape, scanAlong(primitive, columns, monoid, kind === 'inclusive', axis)) as Table;
+  });
 }
 
 type ScanKind = 'inclusive' | 'exclusive';

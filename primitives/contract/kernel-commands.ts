@@ -443,6 +443,25 @@ export interface StripsCommand {
   readonly owned: readonly Pick<Store, 'buffer' | 'offset' | 'capacity'>[];
 }
 
+/**
+ * Scans every row (`axis` is `rows`) or every column of a grid by itself. Cell (x, y) has the index `y · columns + x`.
+ * `program(i)` returns the leaves of a cell, and `monoid` is exact. Store k stores leaf k of the combination of the cells
+ * of the line before cell i and, if `inclusive`, of cell i, as element i; the stores have no `index`, `guard` or
+ * `combine`. The programs must not read any word that the command writes.
+ */
+export interface ScanLinesCommand {
+  readonly kind: 'scanLines';
+  /** The number of cells, `rows · columns`, as a number. */
+  readonly extent: Extent;
+  readonly rows: number;
+  readonly columns: number;
+  readonly axis: 'rows' | 'columns';
+  readonly program: Program;
+  readonly monoid: MonoidProgram;
+  readonly inclusive: boolean;
+  readonly stores: readonly Store[];
+}
+
 /** The elements of all vectors of a parameter, one element per 32-bit word. */
 export interface VectorLeaf {
   readonly type: 'u32' | 'i32' | 'f32';
@@ -474,6 +493,7 @@ export type KernelCommand =
   | WeightedHistogramCommand
   | DecodeTilesCommand
   | TileHistogramsCommand
+  | ScanLinesCommand
   | UniteCommand;
 
 /** The name of a kernel. */

@@ -121,6 +121,16 @@ export const COMMAND_PARTS: { readonly [K in KernelKind]: PartsOf<CommandOf<K>> 
     results: ['target'],
   },
   decodeTiles: { ...decoding, into: 'target' },
+  scanLines: {
+    extent: 'extent',
+    rows: 'value',
+    columns: 'value',
+    axis: 'value',
+    program: 'program',
+    monoid: 'monoid',
+    inclusive: 'value',
+    stores: ['target'],
+  },
   tileHistograms: {
     ...decoding,
     part: 'program',

@@ -3,6 +3,7 @@ import type { Backend, CommandOf, KernelCommand, KernelKind } from '../contract/
 import { crossReduceByRows } from './cross-reduce-by-rows.ts';
 import { decodeTilesByWalks } from './decode-tiles-by-walks.ts';
 import { relaxByRounds } from './relax-by-rounds.ts';
+import { scanLinesByParts } from './scan-lines-by-parts.ts';
 import { tileHistogramsByRows } from './tile-histograms-by-rows.ts';
 import { uniteByHooking } from './unite-by-hooking.ts';
 import { weightedHistogramByDigits } from './weighted-histogram-by-digits.ts';
@@ -16,6 +17,7 @@ const DERIVED: { readonly [K in KernelKind]?: Derived<K> } = {
   weightedHistogram: weightedHistogramByDigits,
   decodeTiles: decodeTilesByWalks,
   tileHistograms: tileHistogramsByRows,
+  scanLines: scanLinesByParts,
   unite: uniteByHooking,
 };
 

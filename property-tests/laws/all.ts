@@ -1,4 +1,5 @@
 import { againLaws } from './again.ts';
+import { axisLaws } from './axis.ts';
 import { concatenateLaws } from './concatenate.ts';
 import { copyIfLaws } from './copy-if.ts';
 import { crossReduceLaws } from './cross-reduce.ts';
@@ -57,6 +58,7 @@ export const primitiveLaws: readonly Law[] = [
   ...reduceLaws,
   ...extremumLaws,
   ...scanLaws,
+  ...axisLaws,
   ...concatenateLaws,
   ...copyIfLaws,
   ...reduceByKeyLaws,

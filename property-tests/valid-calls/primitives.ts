@@ -38,6 +38,7 @@ const placing = fn('placing', { left: u32 }, { ...steps, value: { index: u32, va
 const nothing = (): void => {};
 const at = { 'context?': context };
 const where = { 'options?': at };
+const alongAxis = { 'options?': { 'axis?': 'rows', ...at } };
 const within = { 'options?': { 'capacity?': 9, ...at } };
 const predicate =
   (name: string, options: { readonly [name: string]: unknown } = where) =>
@@ -86,7 +87,7 @@ export const primitiveCalls: ValidCalls = {
   constant: { args: () => ({ shape: u32, value: 1, length: 3 }), takes: NO_FIELDS },
   copyIf: predicate('predicate', within),
   count: predicate('predicate'),
-  exclusiveScan: () => ({ input: x, monoid: sum, ...where }),
+  exclusiveScan: () => ({ input: q.asGrid(x, { rows: 1, columns: 3 }), monoid: sum, ...alongAxis }),
   expand: {
     takes: Object.fromEntries(columns.map((each) => [`counts: ${each}`, 'every row may have a count of its own'])),
     args: () => ({
@@ -103,7 +104,7 @@ export const primitiveCalls: ValidCalls = {
   histogram: () => ({ bins: x, count: 4, 'options?': { 'segment?': 1, ...at } }),
   histogramEdges: () => ({ 'values*': y, edges: [0, 1], 'options?': { ...at } }),
   histogramEven: () => ({ 'values*': y, low: 0, high: 1, bins: 2, 'options?': { ...at } }),
-  inclusiveScan: () => ({ input: x, monoid: sum, ...where }),
+  inclusiveScan: () => ({ input: q.asGrid(x, { rows: 1, columns: 3 }), monoid: sum, ...alongAxis }),
   lowerBound: () => ({ keys: x, needles: x, 'options?': searching }),
   map: () => ({ functor: scaled, args: { x, by: 2, table: x } }),
   maxElement: () => ({ 'values*': x, ...where }),
@@ -167,7 +168,7 @@ export const primitiveCalls: ValidCalls = {
     }),
     takes: { 'pair: a functor': 'of columns alone' },
   },
-  reduce: () => ({ input: x, monoid: sum, ...where }),
+  reduce: () => ({ input: q.asGrid(x, { rows: 1, columns: 3 }), monoid: sum, ...alongAxis }),
   reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...within }),
   removeIf: predicate('predicate', within),
   forEachStrip: () => ({

@@ -78,6 +78,7 @@ const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> }
     layout: takesDecoding,
     launch: decodeTiles,
   },
+  scanLines: { named: ({ program }) => program, layout: () => false, launch: () => {} },
   tileHistograms: {
     named: ({ bin }) => bin,
     layout: takesTileHistograms,

@@ -17,6 +17,7 @@ import { launchForEach } from '../kernels/rows/for-each.ts';
 import { launchStrips } from '../kernels/rows/strips.ts';
 import { launchWalk } from '../kernels/rows/walk.ts';
 import { launchExactScan } from '../kernels/scan/scan.ts';
+import { launchScanLines } from '../kernels/scan/scan-lines.ts';
 import { launchTreeScan } from '../kernels/scan/tree-scan.ts';
 import { launchUnite } from '../kernels/sets/unite.ts';
 import { launchSort } from '../kernels/sort/sort.ts';
@@ -163,6 +164,16 @@ export function taskOf(command: KernelCommand): KernelTask {
         fixedCost: costOfClearing(bins * histograms),
         writes: [into.buffer],
         launch: (launcher) => launchTileHistograms(launcher, command),
+      };
+    }
+    case 'scanLines': {
+      const { extent, program, monoid, stores } = command;
+      return {
+        extent,
+        cost: 2 * costOf(program.module) + costOf(monoid.module),
+        fixedCost: 0,
+        writes: stores.map(({ buffer }) => buffer),
+        launch: (launcher) => launchScanLines(launcher, command),
       };
     }
     case 'unite': {

@@ -74,6 +74,7 @@ test('the parts of a command are all its buffers and programs', () => {
   const each = fn({ first: u32, some: q.owned(u32) }, {}, ({ first, some }) => some.set(first, 1));
   q.forEachStrip({ some }, [{ rows: 2, each }]);
   q.sort(some);
+  q.inclusiveScan(q.asGrid(x, { rows: 2, columns: 2 }), q.plus(u32), { axis: 'columns' });
   q.reduce(some, q.plus(u32));
   expect(new Set(commands.map(({ kind }) => kind)).size).toBeGreaterThan(5);
   for (const command of commands) {

@@ -74,8 +74,7 @@ function emitForEach(shape: KernelShape, byRows: boolean, masked: MaskedPlan | u
   if (masked !== undefined) {
     emitMasked(code, masked, inputs, range);
   } else if (rows === undefined) {
-    const vector = vectorPart(code, inputs, index) ?? lanePart(code, inputs, index);
-    emitIndexLoop(code, { ...range, vector });
+    emitStraightRange(code, inputs, range, 0);
   } else {
     emitRowLoop(code, inputs, rows, range, (bind) => storingPart(code, inputs, index, rows.graph, rows.results, bind));
   }
@@ -97,9 +96,29 @@ function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: O
  */
 export const UNROLLED_VALUES = 48;
 
-function vectorPart(code: Code, inputs: KernelInputs, index: Int32Local): VectorPart | undefined {
+/**
+ * Evaluates one of the kernel's programs for a range of indices and stores its results. The programs of the kernel have
+ * the same results.
+ */
+export function emitStraightRange(
+  code: Code,
+  inputs: KernelInputs,
+  range: Pick<IndexLoop, 'from' | 'to'> & { readonly index: Int32Local },
+  program: number,
+): void {
+  const { index } = range;
+  const vector = vectorPart(code, inputs, index, program) ?? lanePart(code, inputs, index, program);
+  const scalar = (): void => {
+    const results = inlineEntry(code, inputs.environments[program]!, [index]);
+    emitStores(code, inputs.stores, index, results);
+    releaseAll(code, results);
+  };
+  emitIndexLoop(code, { ...range, scalar, vector });
+}
+
+function vectorPart(code: Code, inputs: KernelInputs, index: Int32Local, program: number): VectorPart | undefined {
   const graph = new Graph('aligned');
-  const results = straightProgram(graph, inputs.shape, 0);
+  const results = straightProgram(graph, inputs.shape, program);
   return results && storingPart(code, inputs, index, graph, results);
 }
 
@@ -142,10 +161,11 @@ const LANES = 8;
  * Scalar code that processes eight indices per round and evaluates common subexpressions once. Used for programs with
  * reads or divisions that vectors cannot evaluate. Undefined if the program is not suitable.
  */
-function lanePart(code: Code, inputs: KernelInputs, index: Int32Local): VectorPart | undefined {
+function lanePart(code: Code, inputs: KernelInputs, index: Int32Local, program: number): VectorPart | undefined {
   const graph = new Graph('scalars');
   // A program with branches is excluded, because straight-line code would perform the reads of both branches.
-  const results = branches(inputs.environments[0]!.module) ? undefined : straightProgram(graph, inputs.shape, 0);
+  const branching = branches(inputs.environments[program]!.module);
+  const results = branching ? undefined : straightProgram(graph, inputs.shape, program);
   if (results === undefined || graph.size > UNROLLED_VALUES) return undefined;
   const lanes = new LaneCode(code, { ...inputs, index }, true);
   lanes.prepare([graph.index(), ...storedNodes(inputs.stores, results)]);

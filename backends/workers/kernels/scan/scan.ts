@@ -120,7 +120,7 @@ function emitClear(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
 }
 
 /** The values that different sections of the kernel's code share while they process one tile. */
-interface Tile {
+export interface Tile {
   readonly code: Code;
   readonly monoid: MonoidProgram;
   readonly inputs: KernelInputs;
@@ -261,7 +261,7 @@ function storeTotal({ code, inputs, to }: Tile, end: readonly ScalarLocal[]): vo
   when(code, to.eq(inputs.extent), () => storeState(code, total, end));
 }
 
-function scanTile({ code, monoid, inputs, from, to, index, state, vectors, room }: Tile): void {
+export function scanTile({ code, monoid, inputs, from, to, index, state, vectors, room }: Tile): void {
   const inclusive = stateLocals(code, monoid);
   /** The element at the current index in new locals, either computed or loaded from the scratch memory. */
   const takeElement = (): ScalarLocal[] => {

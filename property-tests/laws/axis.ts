@@ -1,0 +1,125 @@
+import fc from 'fast-check';
+import { asGrid } from '../../primitives/grid.ts';
+import { reduce } from '../../primitives/reduce.ts';
+import type { LineAxis } from '../../primitives/rows/lines.ts';
+import { exclusiveScan, inclusiveScan } from '../../primitives/scan.ts';
+import {
+  exactMonoids,
+  inexactMonoids,
+  type Leaves,
+  type MonoidSample,
+  rowsForAny,
+  type SampleRows,
+} from '../arbitraries/monoids.ts';
+import { present } from '../arbitraries/presentations.ts';
+import { canonicalPrefixes, canonicalTotal } from './canonical-tree.ts';
+import { assertSame, type HostTable } from './compare.ts';
+import { countedPresentation, side } from './grid.ts';
+import { type Law, law } from './law.ts';
+import { inputOf, leavesOf, tableOf } from './rows.ts';
+
+interface Sides {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+type Asked = SampleRows & { readonly grid: Sides };
+
+const cellsOf = (samples: readonly MonoidSample[], sides: fc.Arbitrary<Sides>): fc.Arbitrary<Asked> =>
+  sides.chain((grid) =>
+    rowsForAny(samples, fc.constant(grid.rows * grid.columns)).map((given): Asked => ({ ...given, grid })),
+  );
+
+const grids = fc.record({ rows: side, columns: side });
+
+/** Grids with long rows or long columns, of which one is longer than a block of the canonical tree. */
+const longGrids = fc
+  .tuple(
+    fc.integer({ min: 0, max: 5 }),
+    fc.constantFrom(0, 1, 3, 4, 5, 33, 255, 1023, 1024, 1025, 2048, 5121),
+    fc.boolean(),
+  )
+  .map(([few, many, turned]): Sides => (turned ? { rows: many, columns: few } : { rows: few, columns: many }));
+
+/** What a line of cells gives: its total, and the prefixes of its cells. */
+interface OfLine {
+  readonly total: Leaves;
+  readonly exclusive: readonly Leaves[];
+  readonly inclusive: readonly Leaves[];
+}
+
+type LineOf = (cells: readonly Leaves[], sample: MonoidSample) => OfLine;
+
+const oneByOne: LineOf = (cells, { identity, combine }) => {
+  const inclusive: Leaves[] = [];
+  for (const cell of cells) inclusive.push(combine(inclusive.at(-1) ?? identity, cell));
+  const exclusive = cells.map((_, i) => inclusive[i - 1] ?? identity);
+  return { total: inclusive.at(-1) ?? identity, exclusive, inclusive };
+};
+
+const byTree: LineOf = (cells, { identity, combine }) => {
+  const prefixes = canonicalPrefixes(cells, combine);
+  return {
+    total: canonicalTotal(cells, combine) ?? identity,
+    exclusive: prefixes.map(({ exclusive }) => exclusive ?? identity),
+    inclusive: prefixes.map(({ inclusive }) => inclusive),
+  };
+};
+
+/** What all lines along an axis give, as tables of the grid's cells and of the lines. */
+function expected({ sample, rows: given, grid }: Asked, axis: LineAxis, lineOf: LineOf): HostTable {
+  const cells = leavesOf(given);
+  const { rows, columns } = grid;
+  const [count, length] = axis === 'rows' ? [rows, columns] : [columns, rows];
+  const placeOf = (line: number, at: number): number => (axis === 'rows' ? line * columns + at : at * columns + line);
+  const [exclusive, inclusive] = [new Array<Leaves>(cells.length), new Array<Leaves>(cells.length)];
+  const totals = Array.from({ length: count }, (_, line) => {
+    const places = Array.from({ length }, (_, at) => placeOf(line, at));
+    const found = lineOf(
+      places.map((place) => cells[place]!),
+      sample,
+    );
+    for (const [at, place] of places.entries()) {
+      exclusive[place] = found.exclusive[at]!;
+      inclusive[place] = found.inclusive[at]!;
+    }
+    return found.total;
+  });
+  return {
+    totals: tableOf(sample, totals),
+    exclusive: tableOf(sample, exclusive),
+    inclusive: tableOf(sample, inclusive),
+  };
+}
+
+function axisLaw(name: string, asked: fc.Arbitrary<Asked>, lineOf: LineOf): Law {
+  const axes = fc.constantFrom<LineAxis[]>('rows', 'columns');
+  return law(name, [asked, countedPresentation, axes], async (run, given, how, axis) => {
+    const { sample, rows, grid } = given;
+    const result = await run((context) => {
+      const input = inputOf(sample, asGrid(present(context, rows, how), grid));
+      const { monoid } = sample;
+      return {
+        totals: reduce(input, monoid, { axis }),
+        exclusive: exclusiveScan(input, monoid, { axis }),
+        inclusive: inclusiveScan(input, monoid, { axis }),
+      };
+    });
+    assertSame(result as HostTable, expected(given, axis, lineOf));
+  });
+}
+
+export const axisLaws: readonly Law[] = [
+  axisLaw('exact monoids combine each row or column by itself', cellsOf(exactMonoids, grids), oneByOne),
+  axisLaw(
+    'inexact monoids combine each row or column in the order of the canonical tree of its length',
+    cellsOf(
+      inexactMonoids,
+      fc.oneof(
+        grids.map(({ rows, columns }) => ({ rows: rows % 20, columns: columns % 20 })),
+        longGrids,
+      ),
+    ),
+    byTree,
+  ),
+];
