@@ -9,6 +9,7 @@ import {
   WORKERS_SPEC,
 } from './arguments.ts';
 import { type OptionSpec, parsed, readCommand, strayWord, text } from './command-line.ts';
+import { counted } from './grouped.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { remedyFor, suggest } from './suggest.ts';
 import { parseCount } from './values.ts';
@@ -94,7 +95,7 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
   {
     name: 'peers',
     value: 'A,B…',
-    help: `some of ${PEERS.join(', ')}, or all or none (default: all that are installed)`,
+    help: `some of ${PEERS.join(', ')}, or all or none (default: all installed)`,
   },
   {
     name: 'compiled',
@@ -174,7 +175,7 @@ export function parseSizes(list: string, option: string): number[] {
     .split(',')
     .flatMap((part) => (part.includes('..') ? parseRange(part, option) : [parseSize(part, option)]));
   if (sizes.length > MAX_SIZES) {
-    throw new UsageError('usage/sizes', `${option} ${list} gives ${sizes.length} sizes.`, {
+    throw new UsageError('usage/sizes', `${option} ${list} gives ${counted(sizes.length, 'size')}.`, {
       remedy: `Give at most ${MAX_SIZES}.`,
     });
   }

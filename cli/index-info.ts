@@ -1,6 +1,6 @@
 import type { MaqFile } from '../formats/maq-file.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
-import { grouped } from './grouped.ts';
+import { counted, grouped } from './grouped.ts';
 import type { InfoOptions } from './index-arguments.ts';
 import { type DrawParts, drawTo } from './index-outputs.ts';
 import { sizeText } from './index-summary.ts';
@@ -102,7 +102,7 @@ function textOf(path: string, facts: TreeFacts): string {
     ['file', `${path}, ${sizeText(bytes)}, checksum ok`],
     ...sets.map(({ name, crs, polygons }, set): [string, string] => [
       set === 0 ? 'sets' : '',
-      `${name}: ${number(polygons)} polygons${crs === undefined ? '' : `, ${crs}`}`,
+      `${name}: ${counted(polygons, 'polygon')}${crs === undefined ? '' : `, ${crs}`}`,
     ]),
     ['domain', `left ${left}, bottom ${bottom}, size ${size}; a step is ${step.toPrecision(3)}`],
     ['levels', `${levels}; the smallest quadrants are ${(size / 2 ** levels).toPrecision(3)} wide`],
@@ -116,7 +116,7 @@ function textOf(path: string, facts: TreeFacts): string {
       'edges',
       edges === null
         ? 'none, so answers are not exact'
-        : `${number(edges.edges)}, with ${number(edges.passages)} passages`,
+        : `${number(edges.edges)}, with ${counted(edges.passages, 'passage')}`,
     ],
     [
       'bytes',

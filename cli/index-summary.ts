@@ -1,5 +1,5 @@
 import type { MaqFile } from '../formats/maq-file.ts';
-import { counted, grouped } from './grouped.ts';
+import { counted } from './grouped.ts';
 import type { BuildFigures } from './index-graph.ts';
 import type { RunSummary } from './log.ts';
 
@@ -22,7 +22,7 @@ export function buildSummary({ sets, levels, domain, tree }: MaqFile, facts: Bui
   const parts = [
     counted(sets.length, 'set'),
     counted(polygons, 'polygon'),
-    vertices === 1 ? '1 vertex' : `${grouped(vertices)} vertices`,
+    counted(vertices, 'vertex', 'vertices'),
     counted(quadrants, 'quadrant'),
     counted(nodes, 'node'),
     counted(levels, 'level'),

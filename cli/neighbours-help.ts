@@ -27,13 +27,13 @@ ${metricsHelp()}
   latitudes as coordinates of a plane, and a note says so.
 
 Output:
-  --out    query,rank,id,distance with -k, with ranks from 1; query,id,distance with --radius, nearest first. Rows are in the order
-           of the queries. query and id are row numbers from 0, or the columns that --query-id and --id name. If there are fewer
-           than K points, a query has fewer than K rows.
+  --out    query,rank,id,distance with -k, with ranks from 1; query,id,distance with --radius, nearest first. Rows are in the
+           order of the queries. query and id are row numbers from 0, or the columns that --query-id and --id name. If there
+           are fewer than K points, a query has fewer than K rows.
   --plot   a histogram of the distances. It needs these packages: ${installCommand(PLOT_PACKAGES)}
   A run that fails writes nothing. A run stopped by Ctrl-C keeps the answers to the queries that were done, and says so.
 
 Examples:
   quadrille neighbours stations.parquet -k 8 --id name --out nearest.csv --plot distances.svg
-  quadrille neighbours stations.parquet --metric sphere --radius 500 --queries trips.parquet --query-columns start_lon,start_lat
+  quadrille neighbours stations.parquet --metric sphere --radius 500 --queries trips.parquet --query-columns from_x,from_y
 `;

@@ -39,7 +39,7 @@ export function neighboursSummary(
     lines: [
       askedLine(run, figures),
       ...distanceLines(run, figures),
-      `${seconds.toFixed(1)} s on ${run.backend}, ${grouped(Math.round(rate))} queries per second.`,
+      `${seconds.toFixed(1)} s on ${run.backend}, ${countedQueries(Math.round(rate))} per second.`,
       ...(run.partial ? [`Partial: the run ended after ${ofTotal(run, queries)}.`] : []),
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],
@@ -60,7 +60,7 @@ export function ofTotal({ total }: Pick<NeighboursRun, 'total'>, queries: number
 }
 
 function countedQueries(queries: number): string {
-  return queries === 1 ? '1 query' : `${grouped(queries)} queries`;
+  return counted(queries, 'query', 'queries');
 }
 
 function askedLine({ points, queries, asked, count }: NeighboursRun, figures: NeighbourFigures): string {

@@ -5,7 +5,7 @@ import { expandPatterns } from '../formats/file-patterns.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context/context.ts';
 import type { BackendOptions } from './arguments.ts';
-import { counted, grouped } from './grouped.ts';
+import { counted } from './grouped.ts';
 import { sizeText } from './index-summary.ts';
 import type { RunSummary } from './log.ts';
 import type { EncodeOptions } from './raster-arguments.ts';
@@ -83,7 +83,7 @@ function summaryOf(encoded: readonly EncodedRaster[], outputs: readonly string[]
   const packed = `${sizeText(bytes)}, ${bits.toFixed(2)} bits a cell, ${seconds.toFixed(1)} s`;
   return {
     lines: [
-      `${counted(encoded.length, 'raster')}, ${grouped(cells)} cells, ${packed}.`,
+      `${counted(encoded.length, 'raster')}, ${counted(cells, 'cell')}, ${packed}.`,
       `Wrote ${outputs.join(', ')}.`,
     ],
     fields: { rasters: encoded.length, cells, bytes, bitsPerCell: bits, seconds, outputs },

@@ -31,8 +31,8 @@ A pattern in quotes ('relief/*.tif') names files as in zonal.
 
 ${describe(ENCODE_SPECS)}
 
-Tiles that are smaller as they are, or constant, are coded so whatever the codec. Backends encode BQ-trees only, all to the same
-bytes.
+Tiles that are smaller as they are, or constant, are coded so whatever the codec. Backends encode BQ-trees only, all to the
+same bytes.
 
 Examples:
   quadrille raster encode relief.tif -o relief.qbp

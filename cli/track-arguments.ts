@@ -101,7 +101,7 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
   {
     name: 'on-error',
     value: 'stop|keep',
-    help: 'on a frame that cannot be read: stop and write nothing (default), or keep the results of the frames before it',
+    help: 'on a frame that cannot be read: stop and write nothing (default), or keep the frames before',
     choices: ['stop', 'keep'],
   },
   ...COMPUTE_SPECS,

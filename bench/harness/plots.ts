@@ -3,7 +3,7 @@ import { HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/pag
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { grouped } from '../shared/grouped.ts';
 import { drawPanels, type Panel, type PanelPoint, svgPage } from '../shared/panels.ts';
-import { type Row, rateOf } from './row.ts';
+import { type Row, rateOf, withinNoise } from './row.ts';
 import { byCase, digits, sizeText } from './tables.ts';
 
 /** The experiment that copies memory. Its times or rates are the reference line in all panels. */
@@ -53,8 +53,7 @@ function memcpyPoints(rows: readonly Row[], amountOf: (row: Row) => number | und
 
 /** A standalone SVG of time against number of elements, on logarithmic axes. */
 export function timePlot(rows: readonly Row[]): Promise<string> {
-  const timeOf = ({ time }: Row): number => time.median / 1e6;
-  return drawLines('Time of a call', rows, 'ms', timeOf);
+  return drawLines('Time of a call', rows, 'ms', (_, time) => time / 1e6);
 }
 
 /**
@@ -68,14 +67,24 @@ function drawLines(
   title: string,
   rows: readonly Row[],
   unit: string,
-  amountOf: (row: Row) => number | undefined,
+  amountAt: (row: Row, time: number) => number | undefined,
 ): Promise<string> {
+  const amountOf = (row: Row): number | undefined => amountAt(row, row.time.median);
+  const spreadOf = (row: Row): { readonly low: number; readonly high: number } => {
+    const ends = [amountAt(row, row.time.min)!, amountAt(row, row.time.max)!];
+    return { low: Math.min(...ends), high: Math.max(...ends) };
+  };
   const copies = memcpyPoints(rows, amountOf);
   const panels = panelsOf(rows, unit, (alike) => {
     const known = alike.filter((row) => amountOf(row) !== undefined);
     const sizes = new Set(known.map(({ n }) => n));
     return [
-      ...known.map((row): PanelPoint => ({ name: row.candidate, x: row.n, y: amountOf(row)!, line: 'solid' })),
+      ...known.map(
+        (row): PanelPoint => ({
+          ...{ name: row.candidate, x: row.n, y: amountOf(row)!, line: 'solid' },
+          spread: spreadOf(row),
+        }),
+      ),
       ...(known.length === 0 ? [] : copies.filter(({ x }) => sizes.has(x))),
     ];
   });
@@ -86,6 +95,9 @@ interface Bar {
   readonly name: string;
   readonly low: number;
   readonly high: number;
+  /** The least and the greatest ratio of any two rounds. */
+  readonly least: number;
+  readonly most: number;
   readonly ratio: string;
   readonly color: string;
 }
@@ -100,15 +112,17 @@ const SLOWER = '#d55e00';
 /**
  * A standalone SVG of ratios: a peer's time divided by a backend's time, at the largest size that was measured for
  * both. Blue bars to the right mean that the backend is faster; orange bars to the left mean that the peer is faster.
+ * Grey bars are within the noise: some round of the one was faster than some round of the other, and the reverse. Lines
+ * reach from the least to the greatest ratio of two rounds.
  */
 export async function ratioPlot(rows: readonly Row[]): Promise<string> {
   const title = 'Time of peers by time of backends';
   const bars = barsOf(rows);
   if (bars.length === 0) return emptyDrawing(title);
   const { Plot, document } = await loadPlot();
-  const { axisX, axisY, text: label, plot, rect, ruleX } = Plot;
+  const { axisX, axisY, text: label, plot, rect, ruleX, ruleY } = Plot;
   const height = bars.length * BAR_HEIGHT + 50;
-  const ends = bars.flatMap(({ low, high }) => [low, high]);
+  const ends = bars.flatMap(({ low, high, least, most }) => [low, high, least, most]);
   const [low, high] = [smallestOf(ends, 0.5) / 1.3, largestOf(ends, 2) * 1.3];
   const chart = plot({
     document,
@@ -130,15 +144,29 @@ export async function ratioPlot(rows: readonly Row[]): Promise<string> {
       }),
       axisY({ tickSize: 0, color: INK }),
       rect(bars, { y: 'name', x1: 'low', x2: 'high', fill: 'color' }),
-      label(bars, { y: 'name', x: 'high', text: 'ratio', textAnchor: 'start', dx: 4, fill: INK, fontSize: 9.5 }),
+      ruleY(bars, { y: 'name', x1: 'least', x2: 'most', stroke: INK }),
+      label(bars, {
+        y: 'name',
+        x: ({ high, most }: Bar) => Math.max(high, most),
+        text: 'ratio',
+        textAnchor: 'start',
+        dx: 4,
+        fill: INK,
+        fontSize: 9.5,
+      }),
       ruleX([low], { stroke: HAIRLINE }),
       ruleX([1], { stroke: INK }),
     ],
   });
   chart.querySelector('style')?.remove();
-  return framed(title, 'Right of 1 the backend is faster.', TOP + height, [
-    `<g transform="translate(${MARGIN}, ${TOP})" font-size="10.5" text-anchor="middle" fill="${INK}">${chart.innerHTML}</g>`,
-  ]);
+  return framed(
+    title,
+    'Right of 1 the backend is faster. Grey is within the noise; lines are the spread of the rounds.',
+    TOP + height,
+    [
+      `<g transform="translate(${MARGIN}, ${TOP})" font-size="10.5" text-anchor="middle" fill="${INK}">${chart.innerHTML}</g>`,
+    ],
+  );
 }
 
 /**
@@ -151,13 +179,16 @@ function barsOf(rows: readonly Row[]): Bar[] {
     for (const ours of alike.filter(({ kind }) => kind === 'backend')) {
       for (const peer of alike.filter(({ kind }) => kind === 'peer')) {
         const ratio = peer.time.median / ours.time.median;
+        const isNoise = withinNoise(peer.time, ours.time);
         const key = `${experiment} ${type}: ${ours.candidate}, ${peer.candidate}`;
         bars.set(key, {
           name: `${experiment} ${type} ${sizeText(n)}: ${ours.candidate} and ${peer.candidate}`,
           low: Math.min(1, ratio),
           high: Math.max(1, ratio),
-          ratio: digits(ratio),
-          color: ratio >= 1 ? FASTER : SLOWER,
+          least: peer.time.min / ours.time.max,
+          most: peer.time.max / ours.time.min,
+          ratio: isNoise ? `≈ ${digits(ratio)}` : digits(ratio),
+          color: isNoise ? HAIRLINE : ratio >= 1 ? FASTER : SLOWER,
         });
       }
     }

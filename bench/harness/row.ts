@@ -47,7 +47,12 @@ export function rowOf(
   };
 }
 
-/** Gigabytes per second at the median time; undefined if `bytes` is undefined. */
-export function rateOf({ bytes, time }: Row): number | undefined {
-  return bytes === undefined ? undefined : bytes / time.median;
+/** Gigabytes per second at the median time, or at another; undefined if `bytes` is undefined. */
+export function rateOf({ bytes, time }: Row, at: number = time.median): number | undefined {
+  return bytes === undefined ? undefined : bytes / at;
+}
+
+/** Whether some round of the one was not slower than some round of the other, and the reverse. */
+export function withinNoise(a: Spread, b: Spread): boolean {
+  return a.min <= b.max && b.min <= a.max;
 }

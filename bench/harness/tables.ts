@@ -5,7 +5,7 @@ import { tableLines } from '../shared/markdown-table.ts';
 import type { Spread } from '../shared/measuring.ts';
 import type { MachineFacts } from './machine.ts';
 import type { Omission } from './measure.ts';
-import { type Row, rateOf } from './row.ts';
+import { type Row, rateOf, withinNoise } from './row.ts';
 
 /** The complete results of one run. */
 export interface Results {
@@ -77,6 +77,13 @@ export function timesOurs(row: Row, alike: readonly Row[]): number | undefined {
   return ours.length === 0 ? undefined : row.time.median / smallestOf(ours);
 }
 
+/** Whether a row is another than that of the fastest backend, and the difference of their times is within the noise. */
+function isClose(row: Row, alike: readonly Row[]): boolean {
+  const backends = alike.filter(({ kind }) => kind === 'backend');
+  const fastest = backends.reduce((best, each) => (each.time.median < best.time.median ? each : best), backends[0]!);
+  return row !== fastest && withinNoise(row.time, fastest.time);
+}
+
 /** A time with its unit and three significant digits, such as `1.25 ms`. */
 export function timeText(nanoseconds: number): string {
   const units = ['ns', 'µs', 'ms', 's'];
@@ -105,7 +112,7 @@ const HEADER = ['experiment', 'type', 'n', 'candidate', 'median', 'min … max',
 
 /**
  * The cells of a table for readers, header first. The last column contains each time divided by the time of the fastest
- * backend in the same case.
+ * backend in the same case, after `≈` where some rounds of either were as fast as some of the other.
  */
 export function tableCells(rows: readonly Row[]): string[][] {
   const body = byCase(rows).flatMap(({ rows: alike }) =>
@@ -121,7 +128,7 @@ export function tableCells(rows: readonly Row[]): string[][] {
         `${timeText(time.min)} … ${timeText(time.max)}`,
         latency === undefined ? '' : timeText(latency.median),
         rate === undefined ? '' : digits(rate),
-        ratio === undefined ? '' : ratio.toFixed(2),
+        ratio === undefined ? '' : `${isClose(row, alike) ? '≈ ' : ''}${ratio.toFixed(2)}`,
       ];
     }),
   );

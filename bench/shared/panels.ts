@@ -21,6 +21,8 @@ export interface PanelPoint {
   readonly y: number;
   /** The style of the line through all points of this name; undefined for points without a line. */
   readonly line?: 'solid' | 'dashed';
+  /** The ends of an error bar. */
+  readonly spread?: { readonly low: number; readonly high: number };
 }
 
 const WIDTH = 860;
@@ -92,7 +94,7 @@ function legendOf(names: readonly string[]): { readonly marks: readonly string[]
 }
 
 function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot, document }: Plotting): string {
-  const { axisX, axisY, dot, gridY, line, plot } = Plot;
+  const { axisX, axisY, dot, gridY, line, plot, ruleX } = Plot;
   const { points, scale, unit, axis, ticks, tickText = String } = panel;
   const of = (kind: PanelPoint['line']): PanelPoint[] => points.filter((point) => point.line === kind);
   const levels = levelsOf(points);
@@ -113,6 +115,10 @@ function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot
       axisX(ticks, { tickSize: 3, color: MUTED, text: (tick: number) => tickText(tick), label: axis }),
       line(of('solid'), { ...place, z: 'name', strokeWidth: 1.6 }),
       line(of('dashed'), { ...place, z: 'name', strokeWidth: 1.6, strokeDasharray: '4,3' }),
+      ruleX(
+        points.flatMap(({ spread, ...point }) => (spread === undefined ? [] : [{ ...point, ...spread }])),
+        { x: 'x', y1: 'low', y2: 'high', stroke: 'name', strokeWidth: 1 },
+      ),
       dot(points, { ...place, fill: 'name', r: 1.8 }),
     ],
   });
@@ -125,7 +131,7 @@ function drawPanel(panel: Panel, names: readonly string[], width: number, { Plot
  * at most two powers.
  */
 function levelsOf(points: readonly PanelPoint[]): number[] {
-  const values = points.map(({ y }) => y);
+  const values = points.flatMap(({ y, spread }) => [y, spread?.low ?? y, spread?.high ?? y]);
   const [low, high] = [smallestOf(values), largestOf(values)];
   const steps = high / low > 100 ? [1] : [1, 2, 5];
   const all: number[] = [];

@@ -10,8 +10,9 @@ import type { Candidate } from '../../bench/harness/candidate.ts';
 import { columnsOfResult, type Experiment, type HostColumn, typesOf } from '../../bench/harness/experiment.ts';
 import { checksum, differenceOf, makeJob } from '../../bench/harness/job.ts';
 import { measure, type Omission } from '../../bench/harness/measure.ts';
+import { ratioPlot } from '../../bench/harness/plots.ts';
 import type { Row } from '../../bench/harness/row.ts';
-import { byCase, resultsCsv, timesOurs } from '../../bench/harness/tables.ts';
+import { byCase, resultsCsv, tableCells, timesOurs } from '../../bench/harness/tables.ts';
 import { parseSizes } from '../../cli/bench-arguments.ts';
 import { loadExperiments } from '../../cli/bench-experiments.ts';
 import type { Column } from '../../primitives/columns/column.ts';
@@ -209,6 +210,13 @@ describe('a run', () => {
     const [only] = byCase(rows);
     expect(only!.rows.map((one) => timesOurs(one, only!.rows))).toEqual([3, 1, 1.5]);
     expect(timesOurs(rows[2]!, [rows[2]!])).toBeUndefined();
+    // The slow backend is never as fast as the fast one; the peer is, in some rounds.
+    const spread = (one: Row, min: number, max: number): Row => ({ ...one, time: { ...one.time, min, max } });
+    const noisy = [spread(rows[0]!, 5, 7), spread(rows[1]!, 2, 4), spread(rows[2]!, 3, 5)];
+    expect(tableCells(noisy).map((cells) => cells.at(-1))).toEqual(['time ÷ ours', '3.00', '1.00', '≈ 1.50']);
+    const lines = (svg: string): string[] => svg.match(/≈ [\d.]+/g) ?? [];
+    expect(lines(await ratioPlot(noisy))).toEqual(['≈ 0.5', '≈ 1.5']);
+    expect(lines(await ratioPlot(rows))).toEqual([]);
     expect(resultsCsv({ rows }).split('\n')[1]).toMatch(/^"a,""b""",u32,8,slow,backend,host,1,1,6,6,6,,,,,,true$/);
   });
 });

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LONGEST_RECORD } from '../../formats/tables/csv/scan.ts';
@@ -93,4 +93,45 @@ test('help states what exact results are exact to', async () => {
   expect(await said('compare')).toContain('sloped edges are sampled at the centres of pixels');
   expect(await said()).toMatch(/129 by SIGHUP.*130 by SIGINT.*143 by SIGTERM/);
   expect(await said('tune')).toContain('quadrille bench and quadrille tune take it with --tuning FILE');
+});
+
+const COMMANDS = [
+  ...[
+    'zonal',
+    'compare',
+    'track',
+    'neighbours',
+    'table',
+    'worker',
+    'devices',
+    'bench',
+    'tune',
+    'queue',
+    'index',
+    'raster',
+  ],
+  ...['index build', 'index query', 'index info', 'raster encode', 'raster decode', 'raster info'],
+];
+
+test('no line of help is longer than 127 characters', async () => {
+  const long: string[] = [];
+  for (const command of COMMANDS) {
+    const { stdout } = await shop.quadrille([...command.split(' '), '--help']);
+    expect(stdout, command).not.toBe('');
+    for (const line of stdout.split('\n')) if (line.length > 127) long.push(`${command}: ${line}`);
+  }
+  expect(long).toEqual([]);
+});
+
+test('counts of things are in the singular for one of them', async () => {
+  const folder = new URL('../../cli/', import.meta.url);
+  const plural = /(?<!× )\$\{(?:grouped|number)\((?:[^()]|\([^()]*\))*\)\} (?:[a-z]+s|vertices)\b/g;
+  expect(['$', '{grouped(Math.round(rate))} queries'].join('')).toMatch(plural);
+  const found: string[] = [];
+  for (const file of await readdir(folder)) {
+    if (!file.endsWith('.ts')) continue;
+    const source = await readFile(new URL(file, folder), 'utf8');
+    for (const [text] of source.matchAll(plural)) found.push(`${file}: ${text}: write it with counted(…)`);
+  }
+  expect(found).toEqual([]);
 });
