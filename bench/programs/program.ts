@@ -31,6 +31,17 @@ export interface BenchProgram {
   quadrille(context: Context, one: Case): Promise<() => Table | Promise<Table>>;
   /** The name of a C++ source file of this folder that computes the same. */
   readonly cpp?: string;
+  /** Whether the library's program waits on its way, and frees what it made. Others are called in a scope. */
+  readonly waits?: boolean;
   /** Whether an answer is right although its bytes differ. */
   accepts?(got: HostTableOf<Table>, expected: Answer): boolean;
+}
+
+/** Calls the library's program once. */
+export async function answerOf(
+  context: Context,
+  { waits }: BenchProgram,
+  run: () => Table | Promise<Table>,
+): Promise<Table> {
+  return waits === true ? run() : context.scope(run as () => Table);
 }

@@ -1,7 +1,8 @@
 import { components } from './components.ts';
 import { edges } from './edges.ts';
 import { flow } from './flow.ts';
+import { pointsInCounties } from './points-in-counties.ts';
 import type { BenchProgram } from './program.ts';
 import { viewshed } from './viewshed.ts';
 
-export const PROGRAMS: readonly BenchProgram[] = [components, edges, flow, viewshed];
+export const PROGRAMS: readonly BenchProgram[] = [components, edges, flow, pointsInCounties, viewshed];

@@ -5,7 +5,7 @@ import { inTurns, keepBusy, machine, median, spread, type Took, timesUntilDone }
 import { openNamed } from '../shared/options.ts';
 import { programWords } from '../shared/program-options.ts';
 import { startCpp } from './cpp.ts';
-import type { Answer, BenchProgram, Case } from './program.ts';
+import { type Answer, answerOf, type BenchProgram, type Case } from './program.ts';
 import { PROGRAMS } from './programs.ts';
 
 /**
@@ -43,9 +43,9 @@ async function timeOnThreads(program: BenchProgram, one: Case): Promise<void> {
   const plain = program.plain(one);
   const cpp = options.cpp && program.cpp !== undefined ? await startCpp(program.cpp, one, 2) : undefined;
   const called = await program.quadrille(context, one);
-  const prepared = await preparedOf(called);
+  const prepared = await preparedOf(program, called);
   const finish = async (run: () => Table | Promise<Table>): Promise<Table> => {
-    const made = await context.scope(run);
+    const made = await answerOf(context, program, run);
     await context.sync();
     return made;
   };
@@ -94,16 +94,16 @@ async function timeOnDevice(program: BenchProgram, one: Case): Promise<void> {
   const expected = plain();
   const took = performance.now() - started;
   const called = await program.quadrille(context, one);
-  const prepared = await preparedOf(called);
-  const first = await context.scope(called);
+  const prepared = await preparedOf(program, called);
+  const first = await answerOf(context, program, called);
   await requireAnswer(program, first, expected);
   context.dispose(first);
   await keepBusy(async () => {
-    for (let k = 0; k < 50; k++) context.dispose(await context.scope(called));
+    for (let k = 0; k < 50; k++) context.dispose(await answerOf(context, program, called));
     await context.sync();
   }, 1000);
   const often = { rounds: 50, warmUps: 10 };
-  const times = await timesUntilDone(context, () => context.scope(called), often);
+  const times = await timesUntilDone(context, () => answerOf(context, program, called), often);
   const again = prepared && (await timesUntilDone(context, prepared, often));
   const empty = await timesUntilDone(context, () => fill(context, u32, 0, 1), often);
   const cells = [spread(times, 3), again === undefined ? '' : spread(again, 3), spread(empty, 3)];
@@ -111,13 +111,12 @@ async function timeOnDevice(program: BenchProgram, one: Case): Promise<void> {
 }
 
 /** The prepared program; undefined if it waits. */
-async function preparedOf(called: () => Table | Promise<Table>): Promise<(() => Table) | undefined> {
-  const made = context.scope(called);
-  if (made instanceof Promise) {
-    context.dispose(await made);
-    return undefined;
-  }
-  context.dispose(made);
+async function preparedOf(
+  program: BenchProgram,
+  called: () => Table | Promise<Table>,
+): Promise<(() => Table) | undefined> {
+  context.dispose(await answerOf(context, program, called));
+  if (program.waits === true) return undefined;
   const step = context.prepare({}, called as () => Table);
   return () => step({});
 }

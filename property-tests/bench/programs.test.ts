@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Answer } from '../../bench/programs/program.ts';
+import { type Answer, answerOf } from '../../bench/programs/program.ts';
 import { PROGRAMS } from '../../bench/programs/programs.ts';
 import { onEveryBackend } from '../backends.ts';
 
@@ -15,7 +15,7 @@ describe('programs that authors compose', () => {
           const expected = program.plain(one)();
           const { context } = opened();
           const run = await program.quadrille(context, one);
-          const got = await context.read(await context.scope(run));
+          const got = await context.read(await answerOf(context, program, run));
           for (const [name, array] of Object.entries(expected)) {
             expect((got as unknown as Answer)[name], `${one.name}: ${name}`).toEqual(array);
           }
