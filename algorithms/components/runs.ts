@@ -89,7 +89,9 @@ function edgesOfRuns(context: Context, { cells, ...rows }: RowWords, connectivit
   const { bits, pitch } = rows;
   const word = sequence(bits.length);
   const edges = context.materialize(map(edgeBits, { word, bits, pitch, corners: Number(connectivity === 8) }));
-  return map(edgeOfCell, { cell: sequence(cells.length), ...rows, edges });
+  // The cell that has an edge may be the one after the last, if that is not at the end of a row.
+  const cell = sequence(Math.min(cells.capacity + 1, 2 ** 32 - 1));
+  return map(edgeOfCell, { cell, ...rows, edges });
 }
 
 /** No cell has this number. */

@@ -190,6 +190,19 @@ describe('connected components', () => {
     },
   );
 
+  test.each(connectivities)(
+    'match a union-find for all counted grids of 8 cells in rows of 3, %i-connected',
+    async (connectivity) => {
+      for (let bits = 0; bits < 2 ** 8; bits++) {
+        const cells = Array.from({ length: 8 }, (_, i) => ((bits >> i) & 1) === 1);
+        const all = reference.column(cells.map(() => true));
+        const counted = copyIf(reference.column(cells), all);
+        const labels = await reference.read(labelled(reference, counted, 3, connectivity, 'edges'));
+        expect([...labels]).toEqual(labelsByUnion({ width: 3, cells }, connectivity));
+      }
+    },
+  );
+
   test('require whole rows', () => {
     const cells = reference.column([true, false, true]);
     expectRefusal(reference, 'components/width', () => connectedComponents(reference, cells, { width: 2 }));
