@@ -98,8 +98,8 @@ export function countIn(memory: Memory, word: number, limit: number): DeviceLeng
  * await ctx.read(inclusiveScan(ctx.column(Uint32Array.of(1, 2, 3)), plus(u32))); // Uint32Array [1, 3, 6]
  *
  * const cells = ctx.column(Uint32Array.of(1, 2, 3, 4), { rows: 2, columns: 2 });
- * const rows = inclusiveScan(cells, plus(u32), { axis: 'rows' });
- * await ctx.read(inclusiveScan(rows, plus(u32), { axis: 'columns' })); // Uint32Array [1, 3, 4, 10], a summed-area table
+ * const rows = inclusiveScan(cells, plus(u32), { axis: 'rows' }); // of both axes: a summed-area table
+ * await ctx.read(inclusiveScan(rows, plus(u32), { axis: 'columns' })); // Uint32Array [1, 3, 4, 10]
  */
 export function inclusiveScan<S extends Shape>(
   input: ColumnsOf<S>,

@@ -21,7 +21,7 @@ export function scanLinesByParts(backend: Backend, command: ScanLinesCommand): v
 }
 
 /** The scan of all cells that starts anew at each row. */
-export function scanOfRows({ rows, columns, program, monoid, inclusive, stores }: ScanLinesCommand): ScanCommand {
+function scanOfRows({ rows, columns, program, monoid, inclusive, stores }: ScanLinesCommand): ScanCommand {
   const { types, identity } = monoid;
   const isHead = (index: U32, width: U32): Bool => index.rem(width).eq(0);
   const given = { programs: { element: program }, uniforms: { columns } };
