@@ -26,13 +26,14 @@ import {
 import type { NeighboursParameter } from './functors/neighbours.ts';
 import type { OwnedParameter } from './functors/owned.ts';
 import { call } from './functors/recorder.ts';
-import { flatten, leafPaths, leafTypes, type Shape } from './functors/shapes.ts';
+import { nameOfLeaf, type RecordsParameter } from './functors/records.ts';
+import { flatten, leafPaths, leafTypes, type Shape, type Tree } from './functors/shapes.ts';
 import { Value } from './functors/value.ts';
 import { entryOf, type Operand, type ScalarType } from './ir/ir.ts';
 
 /**
  * The type of the argument for a functor's parameter in {@link map}: a column for a scalar, a record of columns for a
- * record, a column for an array, a plain number or boolean for a uniform.
+ * record, a column for an array, a record of columns for an array of records, a plain number or boolean for a uniform.
  */
 export type ColumnArgument<P> =
   P extends ArrayParameter<infer T>
@@ -43,9 +44,11 @@ export type ColumnArgument<P> =
         : number
       : P extends NeighboursParameter<Shape> | OwnedParameter<ScalarType>
         ? never
-        : P extends Shape
-          ? ColumnsOf<P>
-          : never;
+        : P extends RecordsParameter<infer S>
+          ? ColumnsOf<S>
+          : P extends Shape
+            ? ColumnsOf<P>
+            : never;
 
 /** The arguments for a functor's parameters in {@link map}, by name. */
 export type ColumnArguments<P extends Parameters> = { readonly [K in keyof P]: ColumnArgument<P[K]> };
@@ -146,16 +149,35 @@ export function bindCaptures(
   context: ColumnOwner | undefined,
 ): Captures {
   const { functorName: name, parameters } = functor;
-  const { arrays, uniforms } = splitParameters(parameters);
+  const { arrays, records, uniforms } = splitParameters(parameters);
+  const rows = [...records].flatMap(([key, shape]) => columnsOfTable(functor, key, shape, args[key]));
+  const given = { ...args, ...Object.fromEntries(rows) };
   const columns = [...arrays].map(([key, type]): [string, Column] => [
     key,
-    stored(captured(args[key], type, name, key), context),
+    stored(captured(given[key], type, name, key), context),
   ]);
   const numbers = [...uniforms].map(([key, type]): [string, UniformValue] => [
     key,
     uniformValue(args[key], type, name, key),
   ]);
   return { columns: new Map(columns), uniforms: new Map(numbers) };
+}
+
+/** The columns of the table passed for an array of records, by the names under which the functor reads them. */
+function columnsOfTable(
+  { functorName: name }: FunctorDescription,
+  key: string,
+  shape: Shape,
+  table: unknown,
+): [string, Column][] {
+  const columns = flatten<Column>(shape, table as Tree<Column>, (path) => missing(name, nameOfLeaf(key, path)));
+  const types = leafTypes(shape);
+  const named = leafPaths(shape).map((path, leaf): [string, Column] => [
+    nameOfLeaf(key, path),
+    captured(columns[leaf], types[leaf]!, name, nameOfLeaf(key, path)),
+  ]);
+  commonLength(columns, name);
+  return named;
 }
 
 function uniformValue(given: unknown, type: ScalarType, name: string, key: string): UniformValue {

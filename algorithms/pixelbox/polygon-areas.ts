@@ -1,7 +1,7 @@
 import { aContext } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { If, Let, Var, While } from '../../primitives/functors/control.ts';
-import { array, type Functor, fn, u32, u64 } from '../../primitives/functors/functor.ts';
+import { type ArrayParameter, array, type Functor, fn, u32, u64 } from '../../primitives/functors/functor.ts';
 import { bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { add64, sub64 } from '../../primitives/functors/standard/wide.ts';
@@ -68,7 +68,7 @@ const risingEdges = fn('risingEdges', { polygon: u32, words: array(u32) }, u32, 
 type SignedAreaParameters = {
   readonly polygon: typeof u32;
   readonly rank: typeof u32;
-  readonly words: ReturnType<typeof array<'u32'>>;
+  readonly words: ArrayParameter<'u32'>;
 };
 type PolygonArea = { readonly polygon: typeof u32; readonly area: typeof u64 };
 

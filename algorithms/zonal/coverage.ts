@@ -1,5 +1,5 @@
 import { If, Var } from '../../primitives/functors/control.ts';
-import { array, type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { type ArrayParameter, array, type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { mulhi, popcount } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { add64, ltU64, sub64, type U64 } from '../../primitives/functors/standard/wide.ts';
@@ -103,9 +103,9 @@ const crossingCount = fn(
 type CrossingParameters = {
   readonly edge: typeof u32;
   readonly rank: typeof u32;
-  readonly edges: ReturnType<typeof array<'u32'>>;
-  readonly local: ReturnType<typeof array<'u32'>>;
-  readonly zones: ReturnType<typeof array<'u32'>>;
+  readonly edges: ArrayParameter<'u32'>;
+  readonly local: ArrayParameter<'u32'>;
+  readonly zones: ArrayParameter<'u32'>;
   readonly firstRow: ReturnType<typeof uniform<'u32'>>;
   readonly firstColumn: ReturnType<typeof uniform<'u32'>>;
   readonly columns: ReturnType<typeof uniform<'u32'>>;

@@ -2,7 +2,7 @@ import { If, Var } from '../../primitives/functors/control.ts';
 import { type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { mulU32 } from '../../primitives/functors/standard/wide-products.ts';
-import type { U32 } from '../../primitives/functors/value.ts';
+import type { U32, Variable } from '../../primitives/functors/value.ts';
 import { SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
 import { groupSum, integerOf, LAYOUTS, type Power, wideSum } from './exact-sums.ts';
 import type { Fold, WideSums, Words } from './fold.ts';
@@ -10,7 +10,7 @@ import { ABSENT } from './window-plan.ts';
 
 type PowerField = 'sum' | 'squares';
 
-type Variables = ReturnType<typeof Var<'u32'>>[];
+type Variables = Variable<'u32'>[];
 
 /** The exact sum of the values of a zone, or of their squares. */
 export function powerSum(name: PowerField, power: Power, sample: Sample): Fold {

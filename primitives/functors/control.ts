@@ -1,6 +1,6 @@
-import { describeGiven } from '../checks/given.ts';
-import type { Local, Operand, ScalarType, Statement } from '../ir/ir.ts';
-import { append, block, functorError, literal, newLocal, operate, recorder, use, wrongInput } from './recorder.ts';
+import { describeGiven, isRecord } from '../checks/given.ts';
+import type { Operand, ScalarType, Statement } from '../ir/ir.ts';
+import { append, block, functorError, literal, operate, recorder, use, wrongInput } from './recorder.ts';
 import {
   type Bool,
   type Input,
@@ -11,6 +11,7 @@ import {
   Value,
   Variable,
 } from './value.ts';
+import { declare, type RecordOfValues, type VariableOf, variableOf } from './variables.ts';
 
 /**
  * A copy of the current value of a {@link Variable}. The copy keeps this value when the variable is set again.
@@ -32,7 +33,8 @@ export function Let<T extends ScalarType>(value: Value<T>): Value<T> {
 }
 
 /**
- * A variable with an initial value.
+ * A variable with an initial value, or a record of variables. A field of a record is read and set like a variable.
+ * `set` of the record sets all fields at once: its values are computed before the first field changes.
  *
  * @example
  * const f = fn({ x: u32 }, u32, ({ x }) => {
@@ -41,15 +43,19 @@ export function Let<T extends ScalarType>(value: Value<T>): Value<T> {
  *   return sum;
  * });
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(1, 2)) })); // Uint32Array [2, 3]
+ *
+ * const turned = fn({ x: i32, y: i32 }, { x: i32, y: i32 }, ({ x, y }) => {
+ *   const p = Var({ x, y });
+ *   p.set({ x: p.y.neg(), y: p.x });
+ *   p.x.set(p.x.add(10));
+ *   return p;
+ * });
+ * const points = { x: ctx.column(Int32Array.of(1)), y: ctx.column(Int32Array.of(2)) };
+ * await ctx.read(map(turned, points)); // { x: Int32Array [8], y: Int32Array [1] }
  */
-export function Var<T extends ScalarType>(value: Value<T>): Variable<T> {
-  return new Variable<T>(declare(requireOperand('Var', 'value', value)));
-}
-
-export function declare(value: Operand): Local {
-  const local = newLocal(value.type);
-  append({ kind: 'var', local, value: use(value) });
-  return local;
+export function Var<V extends Value<ScalarType> | RecordOfValues>(value: V): VariableOf<V>;
+export function Var(value: Value<ScalarType> | RecordOfValues): unknown {
+  return variableOf(value, 'value');
 }
 
 /** The methods that add an `ElseIf` or `Else` branch to an {@link If}. */
@@ -105,6 +111,15 @@ function branch(condition: Bool, body: () => void, requireNext: () => void): Oth
   };
 }
 
+/** The integers that a {@link For} counts through. */
+export interface Range<T extends 'u32' | 'i32'> {
+  readonly from: Input<T>;
+  /** The loop ends before this number. It is evaluated once, before the loop. */
+  readonly to: Input<T>;
+  /** What is added after each round: a whole number, negative to count down, 1 if left out. */
+  readonly step?: number;
+}
+
 /**
  * Runs the body for `i` = `from`, `from + 1`, … as long as `i` is below `to`. The bound `to` is evaluated once, before
  * the loop.
@@ -117,16 +132,104 @@ function branch(condition: Bool, body: () => void, requireNext: () => void): Oth
  * });
  * await ctx.read(map(f, { x: ctx.column(Uint32Array.of(0, 4)) })); // Uint32Array [0, 6]
  */
-export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => void): void {
-  requireBody('For', 'body', body);
-  const end = to instanceof Variable ? declare(to.operand) : operandOf('u32', to);
-  const index = declare(operandOf('u32', from));
+export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => void): void;
+/**
+ * Runs the body for `i` = `from`, `from + step`, … as long as `i` is below `to` or, if the step is negative, above
+ * `to`. The loop ends where the next number would leave the range of the type: indices never wrap around. Counts in
+ * i32 if a bound is an i32, else in u32.
+ *
+ * @example
+ * const f = fn({ x: i32 }, i32, ({ x }) => {
+ *   const digits = Var(i32(0));
+ *   For({ from: x, to: -1, step: -2 }, (i) => digits.set(digits.mul(10).add(i)));
+ *   return digits;
+ * });
+ * await ctx.read(map(f, { x: ctx.column(Int32Array.of(5, 4)) })); // Int32Array [531, 420]
+ */
+export function For<T extends 'u32' | 'i32' = 'u32'>(range: Range<T>, body: (index: Value<T>) => void): void;
+export function For(first: unknown, second: unknown, third?: unknown): void {
+  if (!isRecord(first) || first instanceof Value) {
+    requireBody('For', 'body', third);
+    count('u32', first as Input<'u32'>, second as Input<'u32'>, 1, third as (index: Value<'u32'>) => void);
+    return;
+  }
+  requireBody('For', 'body', second);
+  const { from, to, step = 1, ...others } = first as unknown as Range<'u32' | 'i32'>;
+  const [stranger] = Object.keys(others);
+  if (stranger !== undefined) {
+    throw functorError('option', `The range of For has no ${stranger}.`, 'A range is { from, to, step }.');
+  }
+  const type = [from, to].some((bound) => bound instanceof Value && bound.operand.type === 'i32') ? 'i32' : 'u32';
+  requireStep(step);
+  for (const [argument, bound] of Object.entries({ from, to })) requireBound(argument, bound, type);
+  count(type, from, to, step, second as (index: Value<'u32' | 'i32'>) => void);
+}
+
+function count<T extends 'u32' | 'i32'>(
+  type: T,
+  from: Input<T>,
+  to: Input<T>,
+  step: number,
+  body: (index: Value<T>) => void,
+): void {
+  const end = to instanceof Variable ? declare(to.operand) : operandOf(type, to);
+  const start = operandOf(type, from);
+  const index = declare(start);
+  const isMore = (): Operand => operate(step > 0 ? 'lt' : 'gt', [index, use(end)]);
+  const advance = (): void =>
+    append({ kind: 'set', local: index, value: operate('add', [index, literal(type, step)]) });
+  if (Math.abs(step) === 1) {
+    appendLoop(() => {
+      breakUnless(isMore());
+      body(new Value<T>(index));
+    }, advance);
+    return;
+  }
+  // The index may wrap around after the last round, so rounds are counted, and the index is not compared.
+  const rounds = roundsOf(start, end, step);
+  const round = declare(literal('u32', 0));
   appendLoop(
     () => {
-      breakUnless(operate('lt', [index, use(end)]));
-      body(new Value<'u32'>(index));
+      breakUnless(operate('lt', [round, use(rounds)]));
+      body(new Value<T>(index));
     },
-    () => append({ kind: 'set', local: index, value: operate('add', [index, literal('u32', 1)]) }),
+    () => {
+      append({ kind: 'set', local: round, value: operate('add', [round, literal('u32', 1)]) });
+      advance();
+    },
+  );
+}
+
+/** The number of rounds of a loop that goes from `from` to `to`, exclusive, in steps that may be negative. */
+function roundsOf(from: Operand, to: Operand, step: number): Operand {
+  const [low, high] = step > 0 ? [from, to] : [to, from];
+  const distance = operate('convert', [operate('sub', [high, low])], 'u32');
+  const last = operate('div', [operate('sub', [distance, literal('u32', 1)]), literal('u32', Math.abs(step))]);
+  const rounds = operate('add', [last, literal('u32', 1)]);
+  return operate('select', [literal('u32', 0), rounds, operate('lt', [low, high])]);
+}
+
+const BOUNDS = { u32: [0, 2 ** 32 - 1], i32: [-(2 ** 31), 2 ** 31 - 1] } as const;
+
+function requireStep(step: unknown): void {
+  const isWhole = Number.isInteger(step) && Math.abs(step as number) < 2 ** 31;
+  if (isWhole && step !== 0) return;
+  const remedy = step === 0 ? 'Write step: 1 or step: -1.' : 'A step must be known when the functor is recorded.';
+  throw wrongInput('For', 'range.step', step, 'a whole number other than 0', `${remedy} Else write While.`);
+}
+
+/** Refuses numbers that the type of the index does not have, such as -1 in u32, which would wrap around. */
+function requireBound(argument: string, bound: unknown, type: 'u32' | 'i32'): void {
+  if (bound instanceof Value) return;
+  const [min, max] = BOUNDS[type];
+  if (Number.isInteger(bound) && (bound as number) >= min && (bound as number) <= max) return;
+  const remedy = type === 'u32' ? `To count in i32, write i32(${typeof bound === 'number' ? bound : '…'}).` : undefined;
+  throw wrongInput(
+    'For',
+    `range.${argument}`,
+    bound,
+    `${type === 'u32' ? 'a u32' : 'an i32'} or a whole number from ${min} to ${max}`,
+    remedy,
   );
 }
 

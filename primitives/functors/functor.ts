@@ -22,11 +22,13 @@ import {
   writtenAt,
   wrongInput,
 } from './recorder.ts';
+import { Records, RecordsParameter } from './records.ts';
 import {
   assemble,
   flatten,
   type InputsOf,
   isScalarType,
+  leafPaths,
   leafTypes,
   requireShapeOf,
   type Scalar,
@@ -96,16 +98,35 @@ export interface UniformParameter<T extends ScalarType> {
 }
 
 /**
- * Declares a parameter for a captured column.
+ * Declares a parameter for a captured column. Its elements are read at any index by `at(index)`; `length()` is their
+ * number.
  *
  * @example
  * const lookUp = fn({ i: u32, table: array(u32) }, u32, ({ i, table }) => table.at(i));
  * const table = ctx.column(Uint32Array.of(10, 20));
  * await ctx.read(map(lookUp, { i: ctx.column(Uint32Array.of(1, 0, 1)), table })); // Uint32Array [20, 10, 20]
  */
-export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T> {
-  if (!isScalarType(type)) throw wrongInput('array', 'type', type, 'u32, i32, f32 or bool');
-  return { array: type };
+export function array<T extends ScalarType>(type: Scalar<T>): ArrayParameter<T>;
+/**
+ * Declares a parameter for a captured table: a record of columns of the same length. `at(index)` reads all columns and
+ * returns a record of values.
+ *
+ * @example
+ * const between = fn({ i: u32, points: array({ x: f32, y: f32 }) }, f32, ({ i, points }) => {
+ *   const [a, b] = [points.at(i), points.at(i.add(1))];
+ *   return b.x.sub(a.x).mul(b.y.sub(a.y));
+ * });
+ * const points = { x: ctx.column(Float32Array.of(0, 2)), y: ctx.column(Float32Array.of(0, 3)) };
+ * await ctx.read(map(between, { i: ctx.column(Uint32Array.of(0)), points })); // Float32Array [6]
+ */
+export function array<const S extends { readonly [field: string]: Shape }>(shape: S): RecordsParameter<S>;
+export function array(shape: Shape): ArrayParameter<ScalarType> | RecordsParameter<Shape> {
+  if (isScalarType(shape)) return { array: shape };
+  const expected = 'u32, i32, f32, bool or a record of these';
+  if (!isRecord(shape)) throw wrongInput('array', 'type', shape, expected);
+  requireShapeOf('array', 'type', shape);
+  if (leafTypes(shape).length === 0) throw wrongInput('array', 'type', shape, `${expected}, with a field`);
+  return new RecordsParameter(shape);
 }
 
 /**
@@ -124,6 +145,7 @@ export function uniform<T extends ScalarType>(type: Scalar<T>): UniformParameter
 export type Parameter =
   | Shape
   | ArrayParameter<ScalarType>
+  | RecordsParameter<Shape>
   | UniformParameter<ScalarType>
   | NeighboursParameter<Shape>
   | OwnedParameter<ScalarType>;
@@ -137,11 +159,13 @@ export type ArgumentsOf<P extends Parameters> = {
       ? Value<T>
       : P[K] extends NeighboursParameter<infer S>
         ? Neighbours<S>
-        : P[K] extends OwnedParameter<infer T>
-          ? OwnedValue<T>
-          : P[K] extends Shape
-            ? ValuesOf<P[K]>
-            : never;
+        : P[K] extends RecordsParameter<infer S>
+          ? Records<S>
+          : P[K] extends OwnedParameter<infer T>
+            ? OwnedValue<T>
+            : P[K] extends Shape
+              ? ValuesOf<P[K]>
+              : never;
 };
 
 /** The arguments of a call of a functor inside another functor, by parameter name. */
@@ -152,11 +176,13 @@ export type CallArguments<P extends Parameters> = {
       ? Input<T>
       : P[K] extends NeighboursParameter<infer S>
         ? Neighbours<S>
-        : P[K] extends OwnedParameter<infer T>
-          ? OwnedValue<T>
-          : P[K] extends Shape
-            ? InputsOf<P[K]>
-            : never;
+        : P[K] extends RecordsParameter<infer S>
+          ? Records<S>
+          : P[K] extends OwnedParameter<infer T>
+            ? OwnedValue<T>
+            : P[K] extends Shape
+              ? InputsOf<P[K]>
+              : never;
 };
 
 /** A {@link Functor} without the static types of its parameters and its result. */
@@ -272,10 +298,13 @@ export function requireParameters(call: string, parameters: unknown): void {
   for (const [name, parameter] of Object.entries(parameters)) requireParameter(call, name, parameter);
 }
 
+/** The kinds of parameters that are neither shapes nor plain records. */
+const SPECIAL = [NeighboursParameter, RecordsParameter, OwnedParameter];
+
 function requireParameter(call: string, name: string, parameter: unknown): void {
   const isCapture =
     isRecord(parameter) && (isArrayParameter(parameter as never) || isUniformParameter(parameter as never));
-  if (isCapture || parameter instanceof NeighboursParameter || parameter instanceof OwnedParameter) return;
+  if (isCapture || SPECIAL.some((kind) => parameter instanceof kind)) return;
   requireShapeOf(call, `parameters.${name}`, parameter);
 }
 
@@ -360,24 +389,28 @@ function recordFunctor(
     const arrays = [...kinds.arrays].map(([key, type]) => [key, new ArrayValue(key, type)]);
     const uniforms = [...kinds.uniforms].map(([key, type]) => [key, new Value({ kind: 'uniform', type, name: key })]);
     const around = [...kinds.neighbours].map(([key, shape]) => [key, recordNeighbours(key, shape, readings)]);
+    const records = [...kinds.records].map(([key, shape]) => [key, new Records(shape, key)]);
     const strips = [...kinds.owned].map(([key, type]) => [key, new OwnedValue(key, type)]);
-    const returned = body({ ...values, ...Object.fromEntries([...arrays, ...uniforms, ...around, ...strips]) });
+    const captures = Object.fromEntries([...arrays, ...uniforms, ...around, ...records, ...strips]);
+    const returned = body({ ...values, ...captures });
     return returned === undefined ? undefined : writtenAt(written, () => toOperands(returned));
   });
   return noteReadings(module, readings);
 }
 
 /**
- * Splits parameters by kind: values (scalars and records), arrays, uniforms, neighbours and owned columns. Values keep
- * their order.
+ * Splits parameters by kind: values (scalars and records), arrays, records, uniforms, neighbours and owned columns.
+ * Values keep their order. The columns of records are arrays too.
  */
 export function splitParameters(parameters: Parameters): {
   readonly values: { readonly [name: string]: Shape };
   readonly arrays: ReadonlyMap<string, ScalarType>;
+  readonly records: ReadonlyMap<string, Shape>;
   readonly uniforms: ReadonlyMap<string, ScalarType>;
   readonly neighbours: ReadonlyMap<string, Shape>;
   readonly owned: ReadonlyMap<string, ScalarType>;
 } {
+  const records = new Map<string, Shape>();
   const neighbours = new Map<string, Shape>();
   const values: Record<string, Shape> = {};
   const arrays = new Map<string, ScalarType>();
@@ -385,12 +418,21 @@ export function splitParameters(parameters: Parameters): {
   const owned = new Map<string, ScalarType>();
   for (const [name, parameter] of Object.entries(parameters)) {
     if (parameter instanceof NeighboursParameter) neighbours.set(name, parameter.neighbourhood);
+    else if (parameter instanceof RecordsParameter) records.set(name, parameter.records);
     else if (parameter instanceof OwnedParameter) owned.set(name, parameter.owned.type);
     else if (isArrayParameter(parameter)) arrays.set(name, parameter.array.type);
     else if (isUniformParameter(parameter)) uniforms.set(name, parameter.uniform.type);
     else values[name] = parameter;
   }
-  return { values, arrays, uniforms, neighbours, owned };
+  for (const [name, shape] of records) {
+    for (const array of new Records(shape, name).arrays) {
+      if (arrays.has(array.name)) {
+        throw functorError('parameters', `Two parameters have the name ${array.name}.`, 'Rename one.');
+      }
+      arrays.set(array.name, array.type);
+    }
+  }
+  return { values, arrays, records, uniforms, neighbours, owned };
 }
 
 function isArrayParameter(parameter: Parameter): parameter is ArrayParameter<ScalarType> {
@@ -441,9 +483,11 @@ function callFunctor<R extends Shape>(
   if (!isRecord(args)) throw wrongInput(`Functor ${name}`, 'arguments', args, 'a record of values, by parameter');
   const kinds = splitParameters(parameters);
   const given = args as Record<string, unknown>;
+  const rows = [...kinds.records].flatMap(([key, shape]) => columnsOfRecords(name, key, shape, given[key]));
+  const passed = { ...given, ...Object.fromEntries(rows) };
   const arrays = [...kinds.arrays].map(([key, type]): [string, string] => [
     key,
-    arrayArgument(name, key, type, given[key]),
+    arrayArgument(name, key, type, passed[key]),
   ]);
   const owned = [...kinds.owned].map(([key, type]): [string, string] => [
     key,
@@ -468,6 +512,20 @@ function arrayArgument(name: string, key: string, type: ScalarType, given: unkno
     'type',
     `Parameter ${key} of functor ${name} must be an array of ${type}.`,
     'Pass an array parameter.',
+  );
+}
+
+/** The arrays of a captured table that a functor passes to another one, by the names under which that one reads them. */
+function columnsOfRecords(name: string, key: string, shape: Shape, given: unknown): [string, ArrayValue<ScalarType>][] {
+  if (given instanceof Records && shapeText(given.shape) === shapeText(shape)) {
+    const { arrays } = new Records(shape, key);
+    const byPath = new Map(leafPaths(given.shape).map((path, leaf) => [path, given.arrays[leaf]!]));
+    return leafPaths(shape).map((path, leaf) => [arrays[leaf]!.name, byPath.get(path)!]);
+  }
+  throw functorError(
+    'type',
+    `Parameter ${key} of functor ${name} must be an array of ${shapeText(shape)}.`,
+    'Pass an array parameter of this record.',
   );
 }
 

@@ -10,7 +10,7 @@ export type {
   Statement,
   Uniform,
 } from '../ir/ir.ts';
-export { Break, Continue, For, If, Let, type Otherwise, Return, Var, While } from './control.ts';
+export { Break, Continue, For, If, Let, type Otherwise, type Range, Return, Var, While } from './control.ts';
 export {
   type ArgumentsOf,
   type ArrayParameter,
@@ -32,8 +32,12 @@ export {
   uniform,
 } from './functor.ts';
 export { Neighbours, NeighboursParameter, neighbours } from './neighbours.ts';
+
 export { type OwnedParameter, type OwnedValue, owned } from './owned.ts';
+export type { Records, RecordsParameter } from './records.ts';
+
 export type { InputsOf, PlainOf, Scalar, Shape, Tree, ValuesOf } from './shapes.ts';
 export * from './standard/index.ts';
 export { type TextOptions, wgsl } from './text/wgsl.ts';
 export type { ArrayValue, Bool, F32, I32, Input, U32, Value, Variable } from './value.ts';
+export type { InputsFor, RecordOfValues, VariableOf, VariablesOf } from './variables.ts';

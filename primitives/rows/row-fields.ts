@@ -98,8 +98,8 @@ function otherTypes(functorName: string, expected: readonly string[], got: reado
   });
 }
 
-/** Columns and numbers for a functor's array and uniform parameters, by name. */
-export type CaptureArguments = { readonly [name: string]: Column | number | boolean };
+/** Columns, tables and numbers for a functor's array and uniform parameters, by name. */
+export type CaptureArguments = { readonly [name: string]: Table | number | boolean };
 
 const RANK = { rank: u32 };
 

@@ -1,6 +1,6 @@
 import type { Local, Operand, Statement } from '../../ir/ir.ts';
-import { declare } from '../control.ts';
 import { append, block, use } from '../recorder.ts';
+import { declare } from '../variables.ts';
 import { evaluate, memberOf } from './expressions.ts';
 import { fallsThrough } from './flow.ts';
 import { coerce, coerceScalar, concrete } from './numbers.ts';
