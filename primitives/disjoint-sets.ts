@@ -62,7 +62,7 @@ export function disjointSets(
   requireType(a, ['u32'], 'edges.a', 'disjointSets');
   requireType(b, ['u32'], 'edges.b', 'disjointSets');
   requireLength(nodes, 'disjointSets', 'nodes');
-  const links = options.links ?? sequence(nodes);
+  const { links = sequence(nodes) } = options;
   requireType(links, ['u32'], 'options.links', 'disjointSets');
   if (!sameLength(links.length, nodes)) throw wrongLinks(links.length, nodes);
   const length = commonLength([a, b], 'disjointSets');

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../shared/temporary-folder.ts';
 import type { Case } from './program.ts';
 
 /** A C++ program that holds the arrays of a case. */
-export interface CppProgram {
+export interface CppProgram extends AsyncDisposable {
   /** Computes the answer anew. */
   run(): Promise<Took>;
   /** Ends the program; returns the arrays of its last answer as bytes. */
@@ -46,9 +46,11 @@ export async function startCpp(source: string, one: Case, threads: number): Prom
       const gone = once(child, 'exit');
       child.stdin.end();
       await gone;
-      const arrays = arraysIn(await readFile(output!));
+      return arraysIn(await readFile(output!));
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill();
       await folder[Symbol.asyncDispose]();
-      return arrays;
     },
   };
 }

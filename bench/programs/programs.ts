@@ -1,3 +1,4 @@
+import { boxFilter } from './box-filter.ts';
 import { components } from './components.ts';
 import { edges } from './edges.ts';
 import { flow } from './flow.ts';
@@ -5,4 +6,4 @@ import { pointsInCounties } from './points-in-counties.ts';
 import type { BenchProgram } from './program.ts';
 import { viewshed } from './viewshed.ts';
 
-export const PROGRAMS: readonly BenchProgram[] = [components, edges, flow, pointsInCounties, viewshed];
+export const PROGRAMS: readonly BenchProgram[] = [boxFilter, components, edges, flow, pointsInCounties, viewshed];

@@ -41,7 +41,7 @@ for (const program of PROGRAMS) {
 
 async function timeOnThreads(program: BenchProgram, one: Case): Promise<void> {
   const plain = program.plain(one);
-  const cpp = options.cpp && program.cpp !== undefined ? await startCpp(program.cpp, one, 2) : undefined;
+  await using cpp = options.cpp && program.cpp !== undefined ? await startCpp(program.cpp, one, 2) : undefined;
   const called = await program.quadrille(context, one);
   const prepared = await preparedOf(program, called);
   const finish = async (run: () => Table | Promise<Table>): Promise<Table> => {
