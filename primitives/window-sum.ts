@@ -10,8 +10,10 @@ import type { Scalar } from './functors/shapes.ts';
 import { requireBoundary } from './functors/stencil-axis.ts';
 import type { F32 } from './functors/value.ts';
 import { createCache } from './host/cache.ts';
-import { paddedLines, sumsOfParts } from './rows/padded-lines.ts';
+import { plus } from './monoid.ts';
+import { paddedLines, sumsOfParts, windowsOfTable } from './rows/padded-lines.ts';
 import { PART, sumOfWindow } from './rows/window-parts.ts';
+import { exclusiveScan } from './scan.ts';
 import { outsideOf, stencil } from './stencil.ts';
 
 /** The types of cells that windows add up. */
@@ -50,8 +52,8 @@ const someWindow = someOptions<WindowSumOptions>({
  *   is the sum of 16 smaller parts. No sum is a difference of larger ones, as in summed-area tables, which lose the small
  *   digits of small cells beside large ones.
  * - Cells outside the grid are replaced as in {@link stencil}. A window may be larger than the grid.
- * - Work O(n · (w + h)) for windows of up to 33 columns and rows, else O(n · 16 log₁₆), span O(1). Deterministic. An
- *   empty grid gives an empty column. The number of cells must be known to the host, as that of every shape.
+ * - Work O(n · (w + h)) for windows of up to 33 columns and rows, else O(n · 16 log₁₆), span O(1). On CPUs, large windows
+ *   of u32 and i32 are differences of a summed-area table: work O(n). Deterministic. An empty grid gives an empty column. The number of cells must be known to the host, as that of every shape.
  * - Equivalent loop: `for (each cell) for (dx …) { sum = 0; for (dy …) sum += cells[y + dy][x + dx]; total += sum }`.
  *
  * @throws {@link ArgumentError} `grid/none` if the cells have no shape, `stencil/boundary` for an unknown boundary,
@@ -73,6 +75,9 @@ export function windowSum<T extends WindowType>(cells: Column<T>, options: Windo
     const beside = sumOfWindow(height, () => outside, ADDITION[cells.type]);
     return context.scope(() => {
       const given = cells as Column as Column<'f32'>;
+      if (takesTable(context, cells.type, grid, width, height)) {
+        return tableSums(context, given, grid, { width, height, boundary, outside }) as Column as Column<T>;
+      }
       const below = { axis: 'y', size: height, boundary, outside } as const;
       const columns = height === 1 ? given : sumsAlong(context, given, grid, below);
       const sums = sumsAlong(context, columns, grid, { axis: 'x', size: width, boundary, outside: beside });
@@ -96,6 +101,37 @@ interface Line {
   readonly size: number;
   readonly boundary: Boundary;
   readonly outside: number;
+}
+
+/** Windows whose width and height add up to this take longer than a table on workers. */
+const TABLE_SIDES = 12;
+
+/**
+ * Whether windows are differences of a summed-area table. Sums modulo 2^32 may be: their order does not matter. On
+ * GPUs, neighbours are read faster than tables are made.
+ */
+function takesTable(context: ColumnOwner, type: WindowType, grid: Grid, width: number, height: number): boolean {
+  const cells = (grid.rows + height) * (grid.columns + width);
+  return type !== 'f32' && context.backend.name !== 'webgpu' && width + height >= TABLE_SIDES && cells < 2 ** 32;
+}
+
+/** The sums of windows by a table of all sums above and to the left of a cell, for cells with those outside around them. */
+function tableSums(
+  context: ColumnOwner,
+  cells: Column<'f32'>,
+  grid: Grid,
+  { width, height, boundary, outside }: { width: number; height: number; boundary: Boundary; outside: number },
+): Column<'f32'> {
+  if (grid.rows * grid.columns === 0) return context.materialize(cells);
+  // One more line than windows have behind the last cell, whose values do not count: sums are those before a cell.
+  const wide = { rows: grid.rows, columns: grid.columns + width };
+  const padded = { rows: grid.rows + height, columns: wide.columns };
+  const [before, above] = [(width - 1) >> 1, (height - 1) >> 1];
+  const rows = paddedLines(cells, grid, wide, 'x', { size: grid.columns, before, boundary, outside });
+  const all = paddedLines(rows, wide, padded, 'y', { size: grid.rows, before: above, boundary, outside });
+  const sum = plus(SCALARS[cells.type] as typeof f32);
+  const table = exclusiveScan(exclusiveScan(all, sum, { axis: 'rows', context }), sum, { axis: 'columns', context });
+  return context.materialize(windowsOfTable(table, grid, padded, { width, height }));
 }
 
 /** Maximum number of neighbours that a functor reads for a sum. */
