@@ -7,13 +7,14 @@ import type { Boundary } from './contract/backend.ts';
 import { type Functor, f32, fn, i32, u32 } from './functors/functor.ts';
 import { type NeighboursParameter, neighbours } from './functors/neighbours.ts';
 import type { Scalar } from './functors/shapes.ts';
+import { select } from './functors/standard/choose.ts';
 import { requireBoundary } from './functors/stencil-axis.ts';
-import type { F32 } from './functors/value.ts';
+import type { Bool, F32, U32 } from './functors/value.ts';
 import { createCache } from './host/cache.ts';
 import { plus } from './monoid.ts';
-import { paddedLines, sumsOfParts, windowsOfTable } from './rows/padded-lines.ts';
+import { paddedLines, sumsOfParts } from './rows/padded-lines.ts';
 import { PART, sumOfWindow } from './rows/window-parts.ts';
-import { exclusiveScan } from './scan.ts';
+import { inclusiveScan } from './scan.ts';
 import { outsideOf, stencil } from './stencil.ts';
 
 /** The types of cells that windows add up. */
@@ -75,8 +76,9 @@ export function windowSum<T extends WindowType>(cells: Column<T>, options: Windo
     const beside = sumOfWindow(height, () => outside, ADDITION[cells.type]);
     return context.scope(() => {
       const given = cells as Column as Column<'f32'>;
-      if (takesTable(context, cells.type, grid, width, height)) {
-        return tableSums(context, given, grid, { width, height, boundary, outside }) as Column as Column<T>;
+      const isZero = boundary === 'constant' && outside === 0;
+      if (cells.type !== 'f32' && isZero && width + height >= TABLE_SIDES && context.backend.name !== 'webgpu') {
+        return tableSums(context, cells as Column as Column<'u32'>, width, height) as Column as Column<T>;
       }
       const below = { axis: 'y', size: height, boundary, outside } as const;
       const columns = height === 1 ? given : sumsAlong(context, given, grid, below);
@@ -107,31 +109,42 @@ interface Line {
 const TABLE_SIDES = 12;
 
 /**
- * Whether windows are differences of a summed-area table. Sums modulo 2^32 may be: their order does not matter. On
- * GPUs, neighbours are read faster than tables are made.
+ * The sums of windows as differences of a summed-area table, of cells outside that are zero. Sums modulo 2^32 may be:
+ * their order does not matter. On GPUs, neighbours are read faster than tables are made.
  */
-function takesTable(context: ColumnOwner, type: WindowType, grid: Grid, width: number, height: number): boolean {
-  const cells = (grid.rows + height) * (grid.columns + width);
-  return type !== 'f32' && context.backend.name !== 'webgpu' && width + height >= TABLE_SIDES && cells < 2 ** 32;
+function tableSums(context: ColumnOwner, cells: Column<'u32'>, width: number, height: number): Column<'u32'> {
+  const scalar = SCALARS[cells.type] as typeof u32;
+  const sum = plus(scalar);
+  const along = inclusiveScan(cells, sum, { axis: 'rows', context });
+  const table = inclusiveScan(along, sum, { axis: 'columns', context });
+  return context.materialize(stencil(windowOfTable(cells.type, width, height), { z: table }));
 }
 
-/** The sums of windows by a table of all sums above and to the left of a cell, for cells with those outside around them. */
-function tableSums(
-  context: ColumnOwner,
-  cells: Column<'f32'>,
-  grid: Grid,
-  { width, height, boundary, outside }: { width: number; height: number; boundary: Boundary; outside: number },
-): Column<'f32'> {
-  if (grid.rows * grid.columns === 0) return context.materialize(cells);
-  // One more line than windows have behind the last cell, whose values do not count: sums are those before a cell.
-  const wide = { rows: grid.rows, columns: grid.columns + width };
-  const padded = { rows: grid.rows + height, columns: wide.columns };
-  const [before, above] = [(width - 1) >> 1, (height - 1) >> 1];
-  const rows = paddedLines(cells, grid, wide, 'x', { size: grid.columns, before, boundary, outside });
-  const all = paddedLines(rows, wide, padded, 'y', { size: grid.rows, before: above, boundary, outside });
-  const sum = plus(SCALARS[cells.type] as typeof f32);
-  const table = exclusiveScan(exclusiveScan(all, sum, { axis: 'rows', context }), sum, { axis: 'columns', context });
-  return context.materialize(windowsOfTable(table, grid, padded, { width, height }));
+type OfTable = Functor<{ readonly z: NeighboursParameter<Scalar<'u32'>> }, Scalar<'u32'>>;
+
+const ofTables = createCache<string, OfTable>({ max: 256 });
+
+/**
+ * A functor that takes the sum of a window from the four corners of the window in a table. Beyond the last cell, the
+ * table goes on with its last sums; before the first, sums are zero. It takes sums of i32 as if they were u32.
+ */
+function windowOfTable(type: 'u32', width: number, height: number): OfTable {
+  const key = `${type} ${width} ${height}`;
+  const known = ofTables.get(key);
+  if (known !== undefined) return known;
+  const scalar = SCALARS[type];
+  const [right, below, left, above] = [width >> 1, height >> 1, (width + 1) >> 1, (height + 1) >> 1];
+  const made = fn('windowOfTable', { z: neighbours(scalar) }, scalar, ({ z }) => {
+    const [hasLeft, hasAbove] = [z.x.ge(left), z.y.ge(above)];
+    const at = (dx: number, dy: number, exists: Bool): U32 => select(scalar(0), z.at(dx, dy), exists);
+    const sides = at(-left, below, hasLeft).add(at(right, -above, hasAbove));
+    return z
+      .at(right, below)
+      .sub(sides)
+      .add(at(-left, -above, hasLeft.and(hasAbove)));
+  });
+  ofTables.set(key, made);
+  return made;
 }
 
 /** Maximum number of neighbours that a functor reads for a sum. */

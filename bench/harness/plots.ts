@@ -72,7 +72,7 @@ function drawLines(
   const amountOf = (row: Row): number | undefined => amountAt(row, row.time.median);
   const spreadOf = (row: Row): { readonly low: number; readonly high: number } => {
     const ends = [amountAt(row, row.time.min)!, amountAt(row, row.time.max)!];
-    return { low: Math.min(...ends), high: Math.max(...ends) };
+    return { low: smallestOf(ends), high: largestOf(ends) };
   };
   const copies = memcpyPoints(rows, amountOf);
   const panels = panelsOf(rows, unit, (alike) => {

@@ -1,4 +1,14 @@
-import { type Column, type Grid, inclusiveScan, plus, u32, windowSum } from '../../primitives/index.ts';
+import {
+  type Column,
+  fn,
+  type Grid,
+  inclusiveScan,
+  neighbours,
+  plus,
+  select,
+  stencil,
+  u32,
+} from '../../primitives/index.ts';
 import { congruential } from '../shared/random.ts';
 import type { Answer, BenchProgram, Case } from './program.ts';
 
@@ -18,12 +28,23 @@ export const boxFilter: BenchProgram = {
   async quadrille(context, { inputs, sizes }) {
     const grid: Grid = { rows: inputs.cells!.length / sizes.width!, columns: sizes.width! };
     const cells: Column<'u32'> = context.column(inputs.cells as Uint32Array, grid);
-    return () => ({
-      table: inclusiveScan(inclusiveScan(cells, plus(u32), { axis: 'rows' }), plus(u32), { axis: 'columns' }),
-      box: windowSum(cells, { width: WINDOW, boundary: 'constant' }),
-    });
+    return () => {
+      const table = inclusiveScan(inclusiveScan(cells, plus(u32), { axis: 'rows' }), plus(u32), { axis: 'columns' });
+      return { table, box: context.materialize(stencil(boxOfTable, { z: table })) };
+    };
   },
 };
+
+const [BEFORE, AFTER] = [(WINDOW - 1) >> 1, WINDOW >> 1];
+
+/** The table goes on with its last sums beyond the last cell; before the first cell, sums are zero. */
+const boxOfTable = fn({ z: neighbours(u32) }, u32, ({ z }) => {
+  const [hasLeft, hasAbove] = [z.x.gt(BEFORE), z.y.gt(BEFORE)];
+  const left = select(u32(0), z.at(-BEFORE - 1, AFTER), hasLeft);
+  const above = select(u32(0), z.at(AFTER, -BEFORE - 1), hasAbove);
+  const both = select(u32(0), z.at(-BEFORE - 1, -BEFORE - 1), hasLeft.and(hasAbove));
+  return z.at(AFTER, AFTER).sub(left).sub(above).add(both);
+});
 
 /** One pass for the table; a window is a difference of four of its entries. */
 function plain({ inputs, sizes }: Case): () => Answer {
@@ -31,8 +52,6 @@ function plain({ inputs, sizes }: Case): () => Answer {
   const width = sizes.width!;
   const height = cells.length / width;
   const [table, box] = [new Uint32Array(cells.length), new Uint32Array(cells.length)];
-  const before = (WINDOW - 1) >> 1;
-  const after = WINDOW >> 1;
   return () => {
     for (let y = 0, i = 0; y < height; y++) {
       let sum = 0;
@@ -42,26 +61,26 @@ function plain({ inputs, sizes }: Case): () => Answer {
       }
     }
     for (let y = 0; y < height; y++) {
-      const low = Math.min(height - 1, y + after) * width;
-      const high = (y - before - 1) * width;
+      const low = Math.min(height - 1, y + AFTER) * width;
+      const high = (y - BEFORE - 1) * width;
       const windowAt = (x: number): number => {
-        const right = Math.min(width - 1, x + after);
-        const left = x - before - 1;
+        const right = Math.min(width - 1, x + AFTER);
+        const left = x - BEFORE - 1;
         let sum = table[low + right]! - (left < 0 ? 0 : table[low + left]!);
         if (high >= 0) sum -= table[high + right]! - (left < 0 ? 0 : table[high + left]!);
         return sum;
       };
       const row = y * width;
-      const inner = Math.min(width, before + 1);
-      const outer = Math.max(inner, width - after);
+      const inner = Math.min(width, BEFORE + 1);
+      const outer = Math.max(inner, width - AFTER);
       for (let x = 0; x < inner; x++) box[row + x] = windowAt(x);
       if (high >= 0) {
         for (let x = inner; x < outer; x++) {
-          const [right, left] = [x + after, x - before - 1];
+          const [right, left] = [x + AFTER, x - BEFORE - 1];
           box[row + x] = table[low + right]! - table[low + left]! - table[high + right]! + table[high + left]!;
         }
       } else {
-        for (let x = inner; x < outer; x++) box[row + x] = table[low + x + after]! - table[low + x - before - 1]!;
+        for (let x = inner; x < outer; x++) box[row + x] = table[low + x + AFTER]! - table[low + x - BEFORE - 1]!;
       }
       for (let x = outer; x < width; x++) box[row + x] = windowAt(x);
     }

@@ -86,26 +86,3 @@ export function sumsOfParts(
   });
   return viewColumn(parts[0]!.context, parts[0]!.type, grid.rows * grid.columns, view, 0, grid);
 }
-
-/** The sums of the windows that begin at each cell of a padded grid, as a view of a table of all sums before a cell. */
-export function windowsOfTable(
-  table: Column<'f32'>,
-  grid: Grid,
-  padded: Grid,
-  window: { readonly width: number; readonly height: number },
-): Column<'f32'> {
-  const view = fuse('windowsOfTable', [], [table.type], (index, _, loader) => {
-    const [x, y] = coordinates(index, grid, loader);
-    const pitch = loader.uniform('u32', padded.columns);
-    const high = y.mul(pitch).add(x);
-    const low = high.add(pitch.mul(loader.uniform('u32', window.height)));
-    const right = loader.uniform('u32', window.width);
-    const at = (place: U32): F32 => loader.load([table], place)[0]! as F32;
-    return [
-      at(low.add(right))
-        .sub(at(low))
-        .sub(at(high.add(right)).sub(at(high))),
-    ] as Value<'f32'>[];
-  });
-  return viewColumn(table.context, table.type, grid.rows * grid.columns, view, 0, grid);
-}
