@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { asGrid } from '../../primitives/grid.ts';
 import { reduce } from '../../primitives/reduce.ts';
 import type { LineAxis } from '../../primitives/rows/lines.ts';
 import { exclusiveScan, inclusiveScan } from '../../primitives/scan.ts';
@@ -11,10 +10,9 @@ import {
   rowsForAny,
   type SampleRows,
 } from '../arbitraries/monoids.ts';
-import { present } from '../arbitraries/presentations.ts';
 import { canonicalPrefixes, canonicalTotal } from './canonical-tree.ts';
 import { assertSame, type HostTable } from './compare.ts';
-import { countedPresentation, side } from './grid.ts';
+import { countedPresentation, presentGrid, side } from './grid.ts';
 import { type Law, law } from './law.ts';
 import { inputOf, leavesOf, tableOf } from './rows.ts';
 
@@ -97,7 +95,7 @@ function axisLaw(name: string, asked: fc.Arbitrary<Asked>, lineOf: LineOf): Law 
   return law(name, [asked, countedPresentation, axes], async (run, given, how, axis) => {
     const { sample, rows, grid } = given;
     const result = await run((context) => {
-      const input = inputOf(sample, asGrid(present(context, rows, how), grid));
+      const input = inputOf(sample, presentGrid(context, rows, how, grid));
       const { monoid } = sample;
       return {
         totals: reduce(input, monoid, { axis }),

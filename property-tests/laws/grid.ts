@@ -1,4 +1,7 @@
 import fc from 'fast-check';
+import type { Grid } from '../../primitives/columns/grid.ts';
+import type { HostArray } from '../../primitives/columns/host-array.ts';
+import type { Context } from '../../primitives/context/context.ts';
 import type { Boundary } from '../../primitives/contract/backend.ts';
 import { fn, i32, u32 } from '../../primitives/functors/functor.ts';
 import { neighbours } from '../../primitives/functors/neighbours.ts';
@@ -40,6 +43,21 @@ function inside(size: number, at: number, rule: Boundary): number | undefined {
   return at < 0 ? 1 : size - 2;
 }
 
+/**
+ * Host rows as cells of a grid, in one of several forms. Stored rows have their shape from the upload on, so that pipelines
+ * of laws can be prepared for it.
+ */
+export function presentGrid<H extends { readonly [name: string]: HostArray }>(
+  context: Context,
+  rows: H,
+  how: Presentation,
+  grid: Grid,
+): ReturnType<typeof present<H>> {
+  if (how !== 'stored') return asGrid(present(context, rows, how), grid);
+  const columns = Object.entries(rows).map(([name, array]) => [name, context.column(array, grid)]);
+  return Object.fromEntries(columns) as ReturnType<typeof present<H>>;
+}
+
 export const gridLaws: readonly Law[] = [
   law(
     'stencils of cells with a shape need no width, know coordinates, and what they give keeps the shape',
@@ -47,7 +65,7 @@ export const gridLaws: readonly Law[] = [
     async (run, rows, columns, made, how, rule) => {
       const cells = hostColumn('i32', rows * columns, made);
       const result = await run((context) => {
-        const { cell } = asGrid(present(context, { cell: cells }, how), { rows, columns });
+        const { cell } = presentGrid(context, { cell: cells }, how, { rows, columns });
         const moved = stencil(shifted, { cell, own: cell }, { boundary: rule, outside: { cell: 7 } });
         return { moved, again: stencil(twice, { cell: context.materialize(map(sum, { a: moved, b: cell })) }) };
       });

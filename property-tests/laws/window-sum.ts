@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 import type { Boundary } from '../../primitives/contract/backend.ts';
-import { asGrid } from '../../primitives/grid.ts';
 import { transpose } from '../../primitives/transpose.ts';
 import { windowSum } from '../../primitives/window-sum.ts';
 import { hostColumn, recipe } from '../arbitraries/columns.ts';
-import { present } from '../arbitraries/presentations.ts';
 import { assertSameBytes } from './compare.ts';
-import { countedPresentation, side } from './grid.ts';
+import { countedPresentation, presentGrid, side } from './grid.ts';
 import { type Law, law } from './law.ts';
 
 const window = fc.oneof(
@@ -88,7 +86,7 @@ export const windowSumLaws: readonly Law[] = [
       const [u, f] = [hostColumn('u32', rows * columns, made), hostColumn('calm', rows * columns, other)];
       const options = { width, height, boundary: rule };
       const results = await run((context) => {
-        const cells = asGrid(present(context, { u, i: new Int32Array(u), f }, how), { rows, columns });
+        const cells = presentGrid(context, { u, i: new Int32Array(u), f }, how, { rows, columns });
         return {
           u: windowSum(cells.u, options),
           i: windowSum(cells.i, { ...options, outside: -3 }),
@@ -110,7 +108,7 @@ export const windowSumLaws: readonly Law[] = [
     async (run, rows, columns, made, other, how) => {
       const [whole, flags] = [hostColumn('f32', rows * columns, made), hostColumn('bool', rows * columns, other)];
       const results = await run((context) => {
-        const cells = asGrid(present(context, { whole, flags }, how), { rows, columns });
+        const cells = presentGrid(context, { whole, flags }, how, { rows, columns });
         const once = transpose(cells);
         return { once, twice: transpose(context.materialize(once)) };
       });

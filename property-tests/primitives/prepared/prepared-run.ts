@@ -1,5 +1,6 @@
 import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import type { Column, Table } from '../../../primitives/columns/column.ts';
+import { type Grid, gridText } from '../../../primitives/columns/grid.ts';
 import { encode, type HostArray } from '../../../primitives/columns/host-array.ts';
 import type { Context } from '../../../primitives/context/context.ts';
 import { bool, f32, i32, input, type PreparedInputs, type Shape, u32 } from '../../../primitives/index.ts';
@@ -16,9 +17,21 @@ export interface Tally {
 }
 
 /**
- * Codes of acceptable refusals. The pipeline waits for a result, branches on a length, or needs a length on the host.
+ * Codes of acceptable refusals. The pipeline waits for a result, branches on a length, or needs a length on the host, such
+ * as that of a grid.
  */
-const REFUSALS = ['prepare/waits', 'prepare/decision', 'prepare/written', 'column/length'];
+const REFUSALS = ['prepare/waits', 'prepare/decision', 'prepare/written', 'column/length', 'grid/cells'];
+
+/** An array that a pipeline uploads, and its shape if it has one. */
+interface Upload {
+  readonly array: HostArray;
+  readonly grid: Grid | undefined;
+}
+
+/** Uploads of one length and shape are columns of one input. */
+function inputOf({ array, grid }: Upload): string {
+  return `${array.length} ${grid === undefined ? '' : gridText(grid)}`;
+}
 
 /**
  * Makes a {@link LawRun} that also prepares every pipeline. The uploads of the pipeline become inputs. The run calls
@@ -27,7 +40,7 @@ const REFUSALS = ['prepare/waits', 'prepare/decision', 'prepare/written', 'colum
  */
 export function createPreparedRun(context: Context, tally: Tally): LawRun {
   return async (pipeline) => {
-    const uploads: HostArray[] = [];
+    const uploads: Upload[] = [];
     const result = context.scope(() => context.materialize(pipeline(uploading(context, uploads))));
     const host = (await context.read(result)) as HostTable;
     context.dispose(result);
@@ -45,32 +58,35 @@ export function createPreparedRun(context: Context, tally: Tally): LawRun {
 async function comparePrepared<C extends Table>(
   context: Context,
   pipeline: (context: Context) => C,
-  uploads: readonly HostArray[],
+  uploads: readonly Upload[],
   expected: HostTable,
 ): Promise<void> {
   const before = heldBy(context);
-  const lengths = [...new Set(uploads.map(({ length }) => length))];
-  const groups = lengths.map((length) => uploads.filter((array) => array.length === length));
-  const inputs = Object.fromEntries(groups.map((arrays, k) => [`t${k}`, declare(arrays, lengths[k]!)]));
+  const kinds = [...new Set(uploads.map(inputOf))];
+  const groups = kinds.map((kind) => uploads.filter((upload) => inputOf(upload) === kind));
+  const inputs = Object.fromEntries(groups.map((group, k) => [`t${k}`, declare(group)]));
   const prepared = context.prepare(inputs as PreparedInputs, (args) => {
     const given = args as unknown as { readonly [name: string]: { readonly [name: string]: Column } };
-    const next = lengths.map(() => 0);
-    const column = (array: HostArray): Column => {
-      const k = lengths.indexOf(array.length);
+    const next = kinds.map(() => 0);
+    const column = (array: HostArray, grid?: Grid): Column => {
+      const k = kinds.indexOf(inputOf({ array, grid }));
       return given[`t${k}`]![`c${next[k]!++}`]!;
     };
     return pipeline(withColumn(context, column)) as Table;
   });
-  const call = (columnOf: (array: HostArray) => Column): Table => {
-    const args = groups.map((arrays, k) => [
+  const call = (columnOf: (upload: Upload) => Column): Table => {
+    const args = groups.map((group, k) => [
       `t${k}`,
-      Object.fromEntries(arrays.map((array, i) => [`c${i}`, columnOf(array)])),
+      Object.fromEntries(group.map((upload, i) => [`c${i}`, columnOf(upload)])),
     ]);
     return prepared(Object.fromEntries(args) as never);
   };
-  const empty = context.scope(() => call((array) => context.column(array.slice(0, 0) as HostArray)));
+  // A grid has all of its cells in every call.
+  const empty = context.scope(() =>
+    call(({ array, grid }) => context.column(grid === undefined ? (array.slice(0, 0) as HostArray) : array, grid)),
+  );
   for (let i = 0; i < 2; i++) {
-    const made = context.scope(() => call((array) => context.column(array)));
+    const made = context.scope(() => call(({ array, grid }) => context.column(array, grid)));
     assertSameBytes((await context.read(made)) as HostTable, expected, `prepared, call ${i}`);
     context.dispose(made);
   }
@@ -82,15 +98,16 @@ async function comparePrepared<C extends Table>(
 
 const SCALARS = { u32, i32, f32, bool };
 
-function declare(arrays: readonly HostArray[], capacity: number): unknown {
-  const encoded = arrays.map((array) => encode(array));
+function declare(group: readonly Upload[]): unknown {
+  const encoded = group.map(({ array }) => encode(array));
   const shape = Object.fromEntries(encoded.map(({ type }, i) => [`c${i}`, SCALARS[type]]));
   const packed = encoded.flatMap(({ storage }, i) => (/8|16/.test(storage) ? [[`c${i}`, storage]] : []));
-  return input(shape as Shape, capacity, { storage: Object.fromEntries(packed) });
+  const [{ array, grid }] = group as [Upload];
+  return input(shape as Shape, grid ?? array.length, { storage: Object.fromEntries(packed) });
 }
 
 /** Wraps a context so that its `column` method is replaced by `column`. */
-function withColumn(context: Context, column: (array: HostArray) => Column): Context {
+function withColumn(context: Context, column: (array: HostArray, grid?: Grid) => Column): Context {
   return new Proxy(context, {
     get(target, name) {
       if (name === 'column') return column;
@@ -100,10 +117,10 @@ function withColumn(context: Context, column: (array: HostArray) => Column): Con
   });
 }
 
-function uploading(context: Context, uploads: HostArray[]): Context {
-  return withColumn(context, (array) => {
-    uploads.push(array);
-    return context.column(array);
+function uploading(context: Context, uploads: Upload[]): Context {
+  return withColumn(context, (array, grid) => {
+    uploads.push({ array, grid });
+    return context.column(array, grid);
   });
 }
 
