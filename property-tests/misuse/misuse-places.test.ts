@@ -208,6 +208,7 @@ const taken: readonly string[] = [
   'expand counts, a number',
   'expand counts, NaN',
   'scatterReduce onto, a record',
+  'scatterReduce onto, a column of another type',
   ...['scatterIf flags', 'segmentedScan heads', 'rankHistogram active'].map((place) => `${place}, a released column`),
 ];
 const notKeys = notTables
