@@ -147,7 +147,8 @@ describe('the wire form', () => {
 
   test.prop({ bytes: fc.uint8Array({ maxLength: 60 }), headed: fc.boolean() }, { numRuns: caseCount(6000) })(
     'any bytes give a value or a coded error',
-    ({ bytes, headed }) => valueOrCode(headed ? Uint8Array.of(0x51, 0x57, 1, 1, bytes.length, ...bytes) : bytes),
+    ({ bytes, headed }) =>
+      valueOrCode(headed ? Uint8Array.of(0x51, 0x57, WIRE_VERSION, 1, bytes.length, ...bytes) : bytes),
   );
 
   test.prop(

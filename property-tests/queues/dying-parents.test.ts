@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
+import { WIRE_VERSION } from '../../graph/remote/wire-form.ts';
 import { serveQueue } from '../../queues/index.ts';
 import { onQueue, Random, someChores } from './chores.ts';
 import { began, describeFaults, until } from './faults.ts';
@@ -96,7 +97,7 @@ describeFaults('parents', { usual: 1, concurrent: true }, (fault) => {
     await expect(place.queue()).rejects.toMatchObject({
       code: 'graph/remote-version',
       message: expect.stringContaining('worker 77 on far'),
-      expected: 'version 0.0.1, wire form 1',
+      expected: `version 0.0.1, wire form ${WIRE_VERSION}`,
     });
     await expect(run).rejects.toMatchObject({ cause: { code: 'graph/remote-version' } });
     expect(await worker.ended).toBe(1);

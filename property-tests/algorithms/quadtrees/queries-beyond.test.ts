@@ -126,6 +126,8 @@ describe('polygons that leave the domain of a tree', () => {
       expect(Math.min(x, y)).toBeGreaterThanOrEqual(-REACH);
       expect(Math.max(x, y)).toBeLessThanOrEqual(DOMAIN_STEPS + REACH);
     }
+    // A corner of the domain may become a point of a path. Whether it is in the ring is then a matter of half a step, too.
+    fc.pre(x % DOMAIN_STEPS !== 0 || y % DOMAIN_STEPS !== 0);
     // Rounded ends may move an edge across a point within half a step of it.
     const isClear = paths.every(({ isExact }, i) => isExact || !isClose(ring.at(i - 1)!, ring[i]!, x, y));
     if (isClear) expect(holds(led, x, y)).toBe(holds(ring, x, y));
