@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Column } from '../../primitives/columns/column.ts';
 import type { Grid } from '../../primitives/columns/grid.ts';
 import type { HostArray } from '../../primitives/columns/host-array.ts';
 import type { Context } from '../../primitives/context/context.ts';
@@ -7,6 +8,8 @@ import { fn, i32, u32 } from '../../primitives/functors/functor.ts';
 import { neighbours } from '../../primitives/functors/neighbours.ts';
 import { asGrid } from '../../primitives/grid.ts';
 import { map } from '../../primitives/map.ts';
+import { maximum, plus } from '../../primitives/monoid.ts';
+import { reduce } from '../../primitives/reduce.ts';
 import { stencil } from '../../primitives/stencil.ts';
 import { hostColumn, recipe } from '../arbitraries/columns.ts';
 import { type Presentation, present } from '../arbitraries/presentations.ts';
@@ -58,10 +61,12 @@ export function presentGrid<H extends { readonly [name: string]: HostArray }>(
   return Object.fromEntries(columns) as ReturnType<typeof present<H>>;
 }
 
+const boundaries = fc.constantFrom<Boundary[]>('clamp', 'wrap', 'reflect', 'constant');
+
 export const gridLaws: readonly Law[] = [
   law(
     'stencils of cells with a shape need no width, know coordinates, and what they give keeps the shape',
-    [side, side, recipe, countedPresentation, fc.constantFrom<Boundary[]>('clamp', 'wrap', 'reflect', 'constant')],
+    [side, side, recipe, countedPresentation, boundaries],
     async (run, rows, columns, made, how, rule) => {
       const cells = hostColumn('i32', rows * columns, made);
       const result = await run((context) => {
@@ -78,6 +83,23 @@ export const gridLaws: readonly Law[] = [
       const sums = moved.map((each, i) => each + cells[i]!);
       const last = (i: number): number => i - (i % columns) + Math.min(columns - 1, (i % columns) + 1);
       assertSame(result, { moved, again: sums.map((_, i) => (columns === 0 ? 0 : sums[last(i)]!)) });
+    },
+  ),
+  law(
+    'a fold of a stencil is the fold of its stored cells, in rows of every width',
+    [side, fc.oneof(side, fc.integer({ min: 60, max: 140 })), recipe, countedPresentation, boundaries],
+    async (run, rows, columns, made, how, rule) => {
+      const result = await run((context) => {
+        const { cell } = presentGrid(context, { cell: hostColumn('i32', rows * columns, made) }, how, {
+          rows,
+          columns,
+        });
+        const moved = stencil(shifted, { cell, own: cell }, { boundary: rule, outside: { cell: 7 } });
+        const stored = context.materialize(moved);
+        const folds = (of: Column<'u32'>) => ({ sum: reduce(of, plus(u32)), most: reduce(of, maximum(u32)) });
+        return { fused: folds(moved), stored: folds(stored) };
+      });
+      assertSame(result.fused, result.stored);
     },
   ),
 ];

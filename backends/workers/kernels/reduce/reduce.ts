@@ -18,14 +18,16 @@ import {
 import { chunkSizeOf, fixedPhase, type Launch, type Launcher } from '../../commands/launch.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
-import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
-import { straightProgram } from '../../wasm/program-graph.ts';
+import { emitIndexLoop, type IndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
+import { slotsOf, straightProgram } from '../../wasm/program-graph.ts';
 import { extracted } from '../../wasm/vector-operations.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, i32 } from '../../wasm/wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal, type VectorLocal } from '../../wasm/wasm-locals.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
+import { gridRows, hasWideRows } from '../rows/grid-rows.ts';
+import { emitRowLoop } from '../rows/row-loop.ts';
 import {
   emitCombine,
   emitIdentity,
@@ -55,8 +57,9 @@ export function launchExactReduce(
   into: Cell,
 ): Launch {
   const shape = shapeOf([program], 2);
-  const kernel = launcher.compile(`reduce ${monoidKey(monoid)} ${shapeKey(shape)}`, () => [
-    emitPartials(shape, monoid),
+  const byRows = combinesInAnyOrder(monoid) && hasWideRows(program);
+  const kernel = launcher.compile(`reduce ${byRows ? 'rows ' : ''}${monoidKey(monoid)} ${shapeKey(shape)}`, () => [
+    emitPartials(shape, monoid, byRows),
     emitFold(shape, monoid),
   ]);
   const length = lengthWords(extent, launcher.addresses);
@@ -70,7 +73,7 @@ export function launchExactReduce(
   };
 }
 
-function emitPartials(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
+function emitPartials(shape: KernelShape, monoid: MonoidProgram, byRows: boolean): FunctionBody {
   const { code, inputs } = beginKernel(shape);
   const { from, to } = emitChunk(code, inputs.extent);
   const total = stateLocals(code, monoid);
@@ -81,11 +84,14 @@ function emitPartials(shape: KernelShape, monoid: MonoidProgram): FunctionBody {
     emitCombine(code, monoid, state, state, element);
     releaseAll(code, element);
   };
-  const vector = unorderedPart(code, inputs, monoid, index, total);
-  if (vector === undefined && isShort(shape, monoid)) {
-    foldQuarters(code, monoid, { from, to, index, total }, fold);
+  const range = { from, to, index, scalar: () => fold(total, index) };
+  if (!byRows || !emitRowFold(code, inputs, monoid, range, total)) {
+    const vector = unorderedPart(code, inputs, monoid, index, total);
+    if (vector === undefined && isShort(shape, monoid)) {
+      foldQuarters(code, monoid, { from, to, index, total }, fold);
+    }
+    emitIndexLoop(code, { ...range, vector });
   }
-  emitIndexLoop(code, { from, to, index, scalar: () => fold(total, index), vector });
   const address = code.local(I32);
   address.set(partialAt(monoid, CHUNK));
   storeState(code, address, total);
@@ -139,6 +145,29 @@ function foldQuarters(
   for (const state of others) emitCombine(code, monoid, total, total, state);
   from.set(from.add(quarter.shl(2)));
   for (const local of [quarter, end, place, ...others.flat()]) code.release(local);
+}
+
+/**
+ * Folds cells of a grid row by row, in vectors in which the row is the same in all lanes, as stores do. Returns whether
+ * it can.
+ */
+function emitRowFold(
+  code: Code,
+  inputs: KernelInputs,
+  monoid: MonoidProgram,
+  range: Omit<IndexLoop, 'vector'>,
+  total: readonly ScalarLocal[],
+): boolean {
+  const rows = gridRows(inputs.shape.programs[0]!.module, slotsOf(inputs.shape, 0));
+  const combine = rows && vectorCombine(code, monoid);
+  if (combine === undefined) return false;
+  emitRowLoop(code, inputs, rows!, range, (bind) => {
+    const lanes = new VectorCode(code, { ...inputs, index: range.index });
+    bind(lanes);
+    lanes.prepare(rows!.results);
+    return unorderedFold(code, lanes, rows!.graph.size, rows!.results, monoid, combine, total);
+  });
+  return true;
 }
 
 /**
