@@ -87,7 +87,13 @@ export const gridLaws: readonly Law[] = [
   ),
   law(
     'a fold of a stencil is the fold of its stored cells, in rows of every width',
-    [side, fc.oneof(side, fc.integer({ min: 60, max: 140 })), recipe, countedPresentation, boundaries],
+    [
+      side,
+      fc.oneof(side, { arbitrary: fc.integer({ min: 60, max: 140 }), weight: 4 }),
+      recipe,
+      countedPresentation,
+      boundaries,
+    ],
     async (run, rows, columns, made, how, rule) => {
       const result = await run((context) => {
         const { cell } = presentGrid(context, { cell: hostColumn('i32', rows * columns, made) }, how, {
