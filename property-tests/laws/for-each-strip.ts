@@ -276,4 +276,16 @@ export const forEachStripLaws: readonly Law[] = [
       assertSame(result, { made: expected, given: x });
     },
   ),
+  law('a functor that reads and writes no column changes nothing', [size, stripRows], async (run, n, rows) => {
+    const x = words(n, n);
+    const idle = fn({ x: owned(u32) }, {}, () => ({}));
+    const reading = fn({ x: owned(u32), strip: u32 }, {}, ({ x, strip }) => void x.at(strip));
+    const result = await run((context) =>
+      forEachStrip({ x: context.column(x) }, [
+        { rows, each: idle },
+        { rows, each: reading },
+      ]),
+    );
+    assertSame(result, { x });
+  }),
 ];

@@ -19,6 +19,8 @@ export function strips(engine: Engine, { extent, rows, program }: StripsCommand)
   const own = Math.min(rows, capacity);
   const rowsWord = parameters.word(own);
   const linked = linkProgram('p_', program, parameters, extent);
+  // A program that reads and writes no owned rows has no effect.
+  if (!linked.arrays.some(({ isOwned }) => isOwned)) return;
   const bindings = createBindings(parameters);
   const bound = bindArrays(linked, bindings);
   const { storageBuffers } = engine.limits;
