@@ -67,7 +67,8 @@ const FAMILIES = {
   'gather scatter scatter-reduce slice concatenate pack-bits narrow pack': 'Rows to rows',
   'copy-if expand expand-search unfold walk-functors rows/': 'More rows or fewer',
   'reduce count extremum scan tile-sums decode-tiles adjacent-difference cross-reduce': 'Folds and scans',
-  'reduce-by-key runs histogram rank-histogram weighted-histogram tile-histograms': 'Groups and histograms',
+  'reduce-by-key runs disjoint-sets histogram rank-histogram weighted-histogram tile-histograms':
+    'Groups and histograms',
   'sort merge search select-kth': 'Order',
   monoid: 'Monoids',
   'functors/standard/': 'Standard functors',
