@@ -18,10 +18,10 @@ export interface ComponentsOptions {
  * first of its component, so the number of such cells is the number of components.
  *
  * Rows of cells are read as bits, 32 to a word. A run of set cells in a row is a node of a graph, and the runs of two rows
- * that touch are joined by one edge for each pair: on GPUs by {@link disjointSets}; on other backends by
- * {@link forEachStrip}, by union-find within strips of rows and then across their borders.
+ * that touch are joined by one edge for each pair: on GPUs by `disjointSets`; on other backends by
+ * `forEachStrip`, by union-find within strips of rows and then across their borders.
  *
- * - Work and span are those of {@link disjointSets}, with fewer edges than cells. In strips, the work is almost O(n), and
+ * - Work and span are those of `disjointSets`, with fewer edges than cells. In strips, the work is almost O(n), and
  *   the span is that of a strip and of all borders. Deterministic. No shape is slow.
  * - Without cells, the result is empty. The length of `cells` may be counted on the device: cells at or after the count
  *   are treated as not set.
