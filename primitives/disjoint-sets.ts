@@ -1,5 +1,6 @@
 import { requireOptions, requireRecord } from './checks/arguments.ts';
 import { ArgumentError } from './checks/errors.ts';
+import { lengthText } from './checks/given.ts';
 import { anything } from './checks/kinds.ts';
 import {
   type Column,
@@ -92,10 +93,8 @@ export function disjointSets(
 }
 
 function wrongLinks(got: Column['length'], nodes: Column['length']): ArgumentError {
-  const show = (length: Column['length']): string =>
-    typeof length === 'number' ? `${length}` : `a device count of at most ${length.limit}`;
   return new ArgumentError('column/length', 'Option links of disjointSets must have a row for every node.', {
-    expected: show(nodes),
-    got: show(got),
+    expected: lengthText(nodes),
+    got: lengthText(got),
   });
 }

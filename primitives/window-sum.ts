@@ -54,7 +54,8 @@ const someWindow = someOptions<WindowSumOptions>({
  *   digits of small cells beside large ones.
  * - Cells outside the grid are replaced as in {@link stencil}. A window may be larger than the grid.
  * - Work O(n · (w + h)) for windows of up to 33 columns and rows, else O(n · 16 log₁₆), span O(1). On CPUs, large windows
- *   of u32 and i32 are differences of a summed-area table: work O(n). Deterministic. An empty grid gives an empty column. The number of cells must be known to the host, as that of every shape.
+ *   of u32 and i32 with zeros outside are differences of a summed-area table: work O(n). Deterministic. An empty grid
+ *   gives an empty column. The number of cells must be known to the host, as that of every shape.
  * - Equivalent loop: `for (each cell) for (dx …) { sum = 0; for (dy …) sum += cells[y + dy][x + dx]; total += sum }`.
  *
  * @throws {@link ArgumentError} `grid/none` if the cells have no shape, `stencil/boundary` for an unknown boundary,

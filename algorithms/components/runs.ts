@@ -166,7 +166,8 @@ const edgeBits = fn(
     const isFirst = Let(word.rem(pitch).eq(0));
     const at = (here: U32, exists: Bool): U32 => Let(select(u32(0), bits.at(here), exists));
     const hasUp = Let(word.ge(pitch));
-    const [here, above] = [at(word, bool(true)), at(word.sub(pitch), hasUp)];
+    const here = Let(bits.at(word));
+    const above = at(word.sub(pitch), hasUp);
     const left = Let(here.shl(1).or(at(word.sub(1), isFirst.not()).shr(31)));
     const upLeft = Let(above.shl(1).or(at(word.sub(pitch).sub(1), hasUp.and(isFirst.not())).shr(31)));
     const sides = here.and(above).and(left.and(upLeft).not());

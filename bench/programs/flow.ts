@@ -1,5 +1,7 @@
 import {
   bool,
+  type Column,
+  type Context,
   constant,
   copyIf,
   f32,
@@ -25,9 +27,9 @@ import { relief } from './relief.ts';
 const AROUND = [[0, -1], [-1, 0], [1, 0], [0, 1], [-1, -1], [1, -1], [-1, 1], [1, 1]] as const; // biome-ignore format: one line
 const SLANT = Math.fround(Math.SQRT1_2);
 /** Downstream of a cell that keeps its water. */
-const NOWHERE = 2 ** 32 - 1;
+export const NOWHERE: number = 2 ** 32 - 1;
 /** No way down the relief has 2^ROUNDS cells. */
-const ROUNDS = 12;
+export const ROUNDS: number = 12;
 
 /**
  * Where water flows on a relief: every cell drains to its neighbour of steepest descent (D8), or keeps its water if none
@@ -47,17 +49,7 @@ export const flow: BenchProgram = {
       const to = context.materialize(
         stencil(downhill, { cell, z: heights, width }, { width, boundary: 'constant', outside: { z: Infinity } }),
       );
-      const area = context.materialize(constant(u32, 1, heights.length));
-      // Before round k, `ahead` is the cell 2^k steps downstream, and `area` counts the cells less than 2^k steps upstream.
-      let ahead = context.materialize(map(nextOf, { cell, to }));
-      let moving = copyIf({ cell, ahead }, flows);
-      for (let round = 0; round < ROUNDS; round++) {
-        scatterReduce(context.materialize(gather(area, moving.cell)), moving.ahead, 'add', area);
-        const further = context.materialize(gather(ahead, moving.ahead));
-        ahead = scatter(further, moving.cell, heights.length, { onto: ahead });
-        moving = copyIf({ cell: moving.cell, ahead: further }, flows);
-      }
-      return { to, area };
+      return { to, area: drainedAreas(context, context.materialize(map(nextOf, { cell, to }))) };
     };
   },
 };
@@ -74,6 +66,22 @@ const downhill = fn({ cell: u32, z: neighbours(f32), width: uniform(u32) }, u32,
   }
   return to;
 });
+/** The number of cells that drain through each cell, itself included, from the next cell downstream, or `NOWHERE`. */
+export function drainedAreas(context: Context, next: Column<'u32'>): Column<'u32'> {
+  const cell = sequence(next.length);
+  const area = context.materialize(constant(u32, 1, next.length));
+  // Before round k, `ahead` is the cell 2^k steps downstream, and `area` counts the cells less than 2^k steps upstream.
+  let ahead = next;
+  let moving = copyIf({ cell, ahead }, flows);
+  for (let round = 0; round < ROUNDS; round++) {
+    scatterReduce(context.materialize(gather(area, moving.cell)), moving.ahead, 'add', area);
+    const further = context.materialize(gather(ahead, moving.ahead));
+    ahead = scatter(further, moving.cell, next.length, { onto: ahead });
+    moving = copyIf({ cell: moving.cell, ahead: further }, flows);
+  }
+  return area;
+}
+
 const nextOf = fn({ cell: u32, to: u32 }, u32, ({ cell, to }) => select(to, u32(NOWHERE), to.eq(cell)));
 const flows = fn({ ahead: u32 }, bool, ({ ahead }) => ahead.ne(NOWHERE));
 

@@ -2,7 +2,6 @@ import {
   bool,
   type Column,
   constant,
-  copyIf,
   count,
   f32,
   fn,
@@ -12,7 +11,6 @@ import {
   Let,
   map,
   neighbours,
-  scatter,
   scatterReduce,
   select,
   sequence,
@@ -27,6 +25,7 @@ import { printHead, printRow } from '../shared/markdown-table.ts';
 import { inTurns, machine, median, spread } from '../shared/measuring.ts';
 import { BACKEND_OPTIONS, openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { drainedAreas, NOWHERE, ROUNDS } from './flow.ts';
 import { relief } from './relief.ts';
 
 /**
@@ -37,8 +36,6 @@ import { relief } from './relief.ts';
  * node --import tsx bench/programs/steps.ts [--side 4096] [--rounds 7] [--backend workers] [--workers 2]
  */
 const options = programOptions({ ...BACKEND_OPTIONS, side: 4096, rounds: 7 });
-const NOWHERE = 2 ** 32 - 1;
-const ROUNDS = 12;
 
 const smoothed = fn({ z: neighbours(f32) }, f32, ({ z }) =>
   z.at(-1, 0).add(z.at(1, 0)).add(z.at(0, -1)).add(z.at(0, 1)).div(4),
@@ -63,7 +60,6 @@ const downhill = fn({ cell: u32, z: neighbours(f32), columns: uniform(u32) }, u3
   }
   return next;
 });
-const flows = fn({ ahead: u32 }, bool, ({ ahead }) => ahead.ne(NOWHERE));
 const further = fn({ step: u32, ahead: u32 }, u32, ({ step, ahead }) => select(step, u32(NOWHERE), ahead.eq(NOWHERE)));
 
 await using context = await openNamed(options);
@@ -81,37 +77,23 @@ await time(`steep cells of ${side} × ${side}`, relief(side), { rows: side, colu
 const half = side / 2;
 await time(`water over ${half} × ${half}`, relief(half), { rows: half, columns: half }, waterLoop, {
   'rounds over all cells': (z) => {
-    const { area, cell, start } = beginFlow(z);
-    let ahead = start;
+    const cell = sequence(z.length);
+    const area = context.materialize(constant(u32, 1, z.length));
+    let ahead = nextCells(z);
     for (let round = 0; round < ROUNDS; round++) {
       scatterReduce(context.materialize(gather(area, cell)), ahead, 'add', area);
       ahead = context.materialize(map(further, { step: gather(ahead, ahead), ahead }));
     }
     return area;
   },
-  'rounds over moving cells': (z) => {
-    const { area, cell, start } = beginFlow(z);
-    let ahead = start;
-    let moving = copyIf({ cell, ahead }, flows);
-    for (let round = 0; round < ROUNDS; round++) {
-      scatterReduce(context.materialize(gather(area, moving.cell)), moving.ahead, 'add', area);
-      const next = context.materialize(gather(ahead, moving.ahead));
-      ahead = scatter(next, moving.cell, z.length, { onto: ahead });
-      moving = copyIf({ cell: moving.cell, ahead: next }, flows);
-    }
-    return area;
-  },
+  'rounds over moving cells': (z) => drainedAreas(context, nextCells(z)),
 });
 
-function beginFlow(z: Column<'f32'>) {
-  const cell = sequence(z.length);
+/** The lowest neighbour of every cell, or `NOWHERE`. */
+function nextCells(z: Column<'f32'>): Column<'u32'> {
   const columns = Math.sqrt(z.length as number);
   const outside = { boundary: 'constant', outside: { z: Number.POSITIVE_INFINITY } } as const;
-  return {
-    cell,
-    area: context.materialize(constant(u32, 1, z.length)),
-    start: context.materialize(stencil(downhill, { cell, z, columns }, outside)),
-  };
+  return context.materialize(stencil(downhill, { cell: sequence(z.length), z, columns }, outside));
 }
 
 type Step = (z: Column<'f32'>) => Column<'u32'>;

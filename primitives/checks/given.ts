@@ -16,6 +16,11 @@ export function shortenedWords(sentence: string): string {
 
 const MAX_SAID = 2000;
 
+/** A number of rows; for one that only the device knows, its limit. */
+export function lengthText(length: number | { readonly limit: number }): string {
+  return typeof length === 'number' ? `${length}` : `a device count of at most ${length.limit}`;
+}
+
 /** A noun after "a" or "an", for names of kinds, types and classes: an object, an f32, an i32, a u32. */
 export function withArticle(noun: string): string {
   return `${/^(?:[aeio]|f\d|un(?!i))/i.test(noun) ? 'an' : 'a'} ${noun}`;

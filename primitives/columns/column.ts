@@ -1,6 +1,6 @@
 import { wrongArgument } from '../checks/arguments.ts';
 import { ArgumentError, type ErrorDetails, type ErrorPlace } from '../checks/errors.ts';
-import { isRecord } from '../checks/given.ts';
+import { isRecord, lengthText } from '../checks/given.ts';
 import { type ArrayBinding, type Backend, capacityOf, type DeviceBuffer, type Storage } from '../contract/backend.ts';
 import { bool, f32, i32, u32 } from '../functors/functor.ts';
 import { assemble, isScalar, leafTypes, type Scalar, type Shape, shapeText } from '../functors/shapes.ts';
@@ -468,11 +468,9 @@ export function requireLength(length: number | DeviceLength, primitive: string, 
 }
 
 function lengthMismatch(primitive: string, a: number | DeviceLength, b: number | DeviceLength): ArgumentError {
-  const show = (length: number | DeviceLength): string =>
-    typeof length === 'number' ? `${length}` : `a device count of at most ${length.limit}`;
   return new ArgumentError('column/length', `The columns given to ${primitive} must have the same length.`, {
-    expected: show(a),
-    got: show(b),
+    expected: lengthText(a),
+    got: lengthText(b),
     remedy:
       typeof a === typeof b
         ? 'Columns form a table only if one primitive made them or their host lengths are equal.'

@@ -1,5 +1,6 @@
 import { requireArguments, wrongArgument } from '../checks/arguments.ts';
 import { ArgumentError } from '../checks/errors.ts';
+import { lengthText } from '../checks/given.ts';
 import { aRecord, aWhole } from '../checks/kinds.ts';
 
 /** The shape of a column whose elements are the cells of a grid, row by row from the top. */
@@ -26,7 +27,7 @@ export function requireGrid(call: string, given: unknown, length?: Rows, argumen
 function otherCells(call: string, { rows, columns }: Grid, length: Rows): ArgumentError {
   return new ArgumentError('grid/cells', `${call} was given a grid that does not have a cell for each row.`, {
     expected: `${rows * columns} rows, for ${rows} × ${columns} cells`,
-    got: typeof length === 'number' ? length : `a device count of at most ${length.limit}`,
+    got: typeof length === 'number' ? length : lengthText(length),
     remedy:
       typeof length === 'number'
         ? undefined

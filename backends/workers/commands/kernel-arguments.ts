@@ -369,6 +369,18 @@ export function emitChunk(code: Code, extent: Int32): { readonly from: Int32Loca
   return { from, to };
 }
 
+/** The range of the items `0 … size − 1` that the current chunk of `chunkSize` items processes. `to` is exclusive. */
+export function emitRange(
+  code: Code,
+  size: Int32,
+  chunkSize: Int32 | number,
+): { readonly from: Int32; readonly to: Int32 } {
+  const [from, to] = [code.local(I32), code.local(I32)];
+  to.set(from.tee(CHUNK.mul(chunkSize)).add(chunkSize));
+  lower(code, to, size);
+  return { from, to };
+}
+
 /** Returns an expression that loads a scalar from `address + offset`, where `offset` is in bytes. */
 export function loadScalar(type: ScalarType, address: Int32, offset = 0): Scalar {
   return type === 'f32' ? loadF32(address, offset) : load(address, offset);

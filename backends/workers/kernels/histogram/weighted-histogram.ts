@@ -4,9 +4,9 @@ import { Graph, type Node } from '../../../analyses/straight-line.ts';
 import {
   argumentWords,
   beginKernel,
-  CHUNK,
   emitChunk,
   emitOwnWord,
+  emitRange,
   type KernelInputs,
   type KernelShape,
   kernelParameters,
@@ -109,14 +109,6 @@ export function launchWeightedHistogram(launcher: Launcher, command: WeightedHis
       over(merge, bins, MERGE_CHUNK),
     ],
   };
-}
-
-/** The range of the items `0 … size − 1` that the current chunk processes, as locals. `to` is exclusive. */
-function emitRange(code: Code, size: Int32, chunkSize: number): { readonly from: Int32; readonly to: Int32 } {
-  const [from, to] = [code.local(I32), code.local(I32)];
-  to.set(from.tee(CHUNK.mul(chunkSize)).add(chunkSize));
-  lower(code, to, size);
-  return { from, to };
 }
 
 function emitClear(): FunctionBody {

@@ -2,10 +2,10 @@ import type { UniteCommand } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
   beginKernel,
-  CHUNK,
   emitChunk,
   emitOwnLength,
   emitOwnWord,
+  emitRange,
   type KernelShape,
   kernelParameters,
   lengthWords,
@@ -20,7 +20,7 @@ import { Code } from '../../wasm/wasm-code.ts';
 import { atomic, type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { atomicResult, type Int32, load } from '../../wasm/wasm-expressions.ts';
 import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
-import { lower, store, swap, when, whileTrue } from '../../wasm/wasm-statements.ts';
+import { store, swap, when, whileTrue } from '../../wasm/wasm-statements.ts';
 import { releaseAll } from '../shared/monoid-code.ts';
 
 /**
@@ -111,9 +111,8 @@ function emitRoots(): FunctionBody {
   const code = new Code(kernelParameters);
   const links = emitOwnWord(code, LINKS);
   const nodes = emitOwnLength(code, NODES);
-  const [from, to, index, root] = [code.local(I32), code.local(I32), code.local(I32), code.local(I32)];
-  to.set(from.tee(CHUNK.mul(ownWord(NODE_CHUNK))).add(ownWord(NODE_CHUNK)));
-  lower(code, to, nodes);
+  const { from, to } = emitRange(code, nodes, ownWord(NODE_CHUNK));
+  const [index, root] = [code.local(I32), code.local(I32)];
   const scalar = (): void => {
     root.set(index);
     // Halving would replace links to roots that other threads have stored.
