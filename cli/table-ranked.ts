@@ -1,7 +1,7 @@
 import { middleOf } from '../algorithms/tables/aggregate-plans.ts';
 import { numberOf } from '../algorithms/tables/decimals.ts';
 import type { CellValue, HostColumn } from '../algorithms/tables/index.ts';
-import { interpolated, placeBetween } from '../algorithms/tables/interpolation.ts';
+import { interpolated, placeBetween, rankAmong } from '../algorithms/tables/interpolation.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { columnAt } from './gather-rows.ts';
 import { columnOfCells, sortedRows, validityOf } from './table-columns.ts';
@@ -112,7 +112,8 @@ export function rankedValues(field: TableField): RankedValues {
         return columnOfCells(out, rows.length, (group) => ends[group]! - starts[group]!);
       if (rank.kind === 'median' && isNumber(field)) return medians(out);
       if (rank.kind === 'quantileCont') return interpolations(out, rank.fraction);
-      const found = Int32Array.from(rows, (count, group) => pairAt(group, placeOf(rank, count)));
+      const placeAmong = placesOf(rank);
+      const found = Int32Array.from(rows, (count, group) => pairAt(group, placeAmong(count)));
       const column = columnAt(
         values,
         Uint32Array.from(found, (pair) => Math.max(0, pair)),
@@ -122,20 +123,20 @@ export function rankedValues(field: TableField): RankedValues {
   };
 }
 
-/** Index of the requested value among `count` sorted values. The index is out of range if there is no such value. */
-function placeOf(rank: Rank, count: number): number {
+/** The index of the requested value among sorted values, by their number. It is out of range if there is no such value. */
+function placesOf(rank: Rank): (count: number) => number {
   switch (rank.kind) {
     case 'quantile':
-      return Math.max(0, Math.ceil(rank.fraction * count) - 1);
+      return rankAmong(rank.fraction);
     case 'smallest':
-      return rank.k - 1;
+      return () => rank.k - 1;
     case 'largest':
-      return count - rank.k;
+      return (count) => count - rank.k;
     case 'max':
-      return count - 1;
+      return (count) => count - 1;
     case 'median':
-      return Math.floor((count - 1) / 2);
+      return (count) => Math.floor((count - 1) / 2);
     default:
-      return 0;
+      return () => 0;
   }
 }

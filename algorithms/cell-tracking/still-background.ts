@@ -19,6 +19,7 @@ import {
   uniform,
   Var,
 } from '../../primitives/index.ts';
+import { placeBetween } from '../tables/interpolation.ts';
 import { aHostFrame, type HostFrame, requireHostFrame, requireSameDepth, requireSameSize } from './frame.ts';
 
 export interface BackgroundOptions {
@@ -109,7 +110,7 @@ async function quantileOf(
   for (const [i, { grey }] of frames.entries()) stacked.set(grey.subarray(from, to), i * pixels);
   const isFloat = grey instanceof Float32Array;
   const values = context.column(isFloat ? new Uint32Array(stacked.buffer) : stacked) as Column<'u32'>;
-  const rank = Math.floor(quantile * (frames.length - 1));
+  const rank = placeBetween(quantile, frames.length).low;
   const found = context.scope(() => {
     const given = { pixel: sequence(pixels), values, pixels, frames: frames.length, rank };
     const bits = 8 * grey.BYTES_PER_ELEMENT;

@@ -9,7 +9,7 @@ import { floatTotals } from './exact-floats.ts';
 import type { Expression } from './expressions.ts';
 import type { CellValue, Decimal } from './host-table.ts';
 import { domainOf } from './integers.ts';
-import { interpolated, type PlaceBetween, placeBetween, ranksOf } from './interpolation.ts';
+import { interpolated, type PlaceBetween, placeBetween, rankAmong, ranksOf } from './interpolation.ts';
 import { describeOperand } from './operands.ts';
 import { integersAt } from './order-statistics.ts';
 import type { QuestionPart } from './part.ts';
@@ -101,7 +101,7 @@ export function planOf(
     case 'quantile': {
       const { fraction } = aggregate;
       requireFraction(fraction);
-      return { find: () => findAt(asked, (count) => Math.max(0, Math.ceil(fraction * count) - 1)) };
+      return { find: () => findAt(asked, rankAmong(fraction)) };
     }
     case 'quantileCont':
       return planInterpolated(asked, aggregate.fraction);

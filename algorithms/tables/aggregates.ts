@@ -24,8 +24,8 @@ import { reducedTotals, wordsOfTotals } from './totals.ts';
  *   lower of the middle two.
  * - `quantile` is always one of the values, the smallest v for which at least `fraction` of the values are at most v.
  *   `quantileCont` interpolates: it is the number at the place `fraction · (n − 1)` among the n sorted values, on the
- *   straight line between the values before and after this place. It is computed exactly and rounded once to f64; the
- *   fraction stands for the decimal number that JavaScript prints. It is for integers, decimals, f32 and f64.
+ *   straight line between the values before and after this place. It is computed exactly and rounded once to f64. It is
+ *   for integers, decimals, f32 and f64. For both, the fraction stands for the decimal number that JavaScript prints.
  * - Over no rows, counts are 0 and all other aggregates are null. The variance of one row is null.
  * - Work O(rows) per pass, span O(log rows). Deterministic.
  *

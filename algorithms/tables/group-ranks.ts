@@ -14,7 +14,7 @@ import { type GroupCodes, sortByKeys } from './group-keys.ts';
 import { extremumColumn } from './group-totals.ts';
 import type { CellValue, HostColumn } from './host-table.ts';
 import { domainOf, wideOf } from './integers.ts';
-import { interpolated, placeBetween } from './interpolation.ts';
+import { interpolated, placeBetween, rankAmong } from './interpolation.ts';
 import { mapPart, type QuestionPart, viewsOf } from './part.ts';
 import { validityOf } from './rows.ts';
 import { countsWhere, isEveryRow, type Ordered, orderedValues, rowsWhere, type ValueOperand } from './values.ts';
@@ -128,32 +128,39 @@ function sortByCode(
   return { keys: sorted.keys, rows: sorted.values };
 }
 
-/** The ranks, from 0, between which an aggregate is, among `count` values of an operand. None if there is none. */
-function ranksAmong(aggregate: RankedAggregate, count: number): readonly [low: number, high: number] | undefined {
-  if (count === 0) return undefined;
+/** The ranks, from 0, between which an aggregate is, among a number of values of an operand. None if there is none. */
+type RanksAmong = (count: number) => readonly [low: number, high: number] | undefined;
+
+function ranksOf(aggregate: RankedAggregate): RanksAmong {
   switch (aggregate.kind) {
     case 'median':
-      return [(count - 1) >> 1, count >> 1];
-    case 'quantile': {
-      const rank = Math.max(0, Math.ceil(aggregate.fraction * count) - 1);
-      return [rank, rank];
-    }
-    case 'quantileCont': {
-      const { low, high } = placeBetween(aggregate.fraction, count);
-      return [low, high];
-    }
-    default: {
-      const rank = aggregate.kind === 'smallest' ? aggregate.k - 1 : count - aggregate.k;
-      return rank < 0 || rank >= count ? undefined : [rank, rank];
-    }
+      return (count) => (count === 0 ? undefined : [(count - 1) >> 1, count >> 1]);
+    case 'quantile':
+      return single(rankAmong(aggregate.fraction));
+    case 'quantileCont':
+      return (count) => {
+        if (count === 0) return undefined;
+        const { low, high } = placeBetween(aggregate.fraction, count);
+        return [low, high];
+      };
+    default:
+      return single((count) => (aggregate.kind === 'smallest' ? aggregate.k - 1 : count - aggregate.k));
   }
+}
+
+function single(rankOf: (count: number) => number): RanksAmong {
+  return (count) => {
+    const rank = rankOf(count);
+    return rank < 0 || rank >= count ? undefined : [rank, rank];
+  };
 }
 
 /** For every group, the places of two values among all sorted rows. */
 function* placesIn(aggregate: RankedAggregate, counts: Uint32Array, starts: Uint32Array): Stretches<Uint32Array> {
+  const ranksAmong = ranksOf(aggregate);
   return yield* filled(new Uint32Array(2 * counts.length), (i) => {
     const group = i >> 1;
-    return starts[group]! + (ranksAmong(aggregate, counts[group]!)?.[i & 1] ?? 0);
+    return starts[group]! + (ranksAmong(counts[group]!)?.[i & 1] ?? 0);
   });
 }
 
@@ -184,7 +191,8 @@ function* columnFrom(
   { lo, hi }: { readonly lo: Uint32Array; readonly hi: Uint32Array },
 ): Stretches<HostColumn> {
   const groups = counts.length;
-  const flags = yield* filled(new Uint8Array(groups), (i) => Number(ranksAmong(aggregate, counts[i]!) !== undefined));
+  const ranksAmong = ranksOf(aggregate);
+  const flags = yield* filled(new Uint8Array(groups), (i) => Number(ranksAmong(counts[i]!) !== undefined));
   const valid = flags.includes(0) ? flags : undefined;
   const { integers, cellOf } = orderedValues(operand);
   const [domain] = domainOf(integers.bounds);

@@ -32,6 +32,25 @@ export function placeBetween(fraction: number, count: number): PlaceBetween {
   return { low, high: numerator === 0n ? low : low + 1, part: { numerator, denominator } };
 }
 
+/**
+ * The rank, from 0, of the smallest of `count` sorted values such that at least `fraction` of the values are at most as
+ * large. The fraction is the decimal number that JavaScript prints for it: 7 of 100 values are 0.07 of them, although
+ * `0.07 * 100` is more than 7. Returns a function of the count.
+ */
+export function rankAmong(fraction: number): (count: number) => number {
+  const { units, scale } = decimalOf(fraction)!;
+  const denominator = 10n ** BigInt(scale);
+  const [few, whole] = [Number(units), Number(denominator)];
+  return (count) => {
+    // A quotient of integers below 2^53 is rounded to an integer only if it is one.
+    const isExact = few * count <= Number.MAX_SAFE_INTEGER;
+    const least = isExact
+      ? Math.ceil((few * count) / whole)
+      : Number((units * BigInt(count) + denominator - 1n) / denominator);
+    return Math.max(0, least - 1);
+  };
+}
+
 /** The ranks that a place needs. */
 export function ranksOf({ low, high }: PlaceBetween): number[] {
   return low === high ? [low] : [low, high];

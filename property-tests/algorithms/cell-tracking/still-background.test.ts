@@ -47,6 +47,12 @@ onEveryBackend((opened, { runs }) => {
 });
 
 describe('stillBackground', () => {
+  test('takes the quantile for the decimal number: 0.29 of 100 frames are 29', async () => {
+    const frames = Array.from({ length: 101 }, (_, i) => ({ width: 1, height: 1, grey: Uint8Array.of(i) }));
+    const { grey } = await stillBackground(openReference(), frames, { quantile: 0.29 });
+    expect(grey).toEqual(Uint8Array.of(29));
+  });
+
   test('processes many frames in bands, and frees its memory', async () => {
     const context = new Context(await createWorkersBackend({ workers: 2 }));
     // A band of rows can hold at most 2^24 samples. Three rows of 2^13 pixels in 1,024 frames have more.

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import * as t from '../../../algorithms/tables/index.ts';
+import { rankAmong } from '../../../algorithms/tables/interpolation.ts';
 import { writeTable } from '../../../formats/index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { costlyCaseCount } from '../../cases.ts';
@@ -156,6 +157,31 @@ test.prop([columns, fc.integer({ min: 0, max: 100 })])(
     expect(Number(stdout.toString().split('\n')[1])).toBe(expected);
   },
 );
+
+test.prop([
+  fc.constantFrom(100, 1000, 1e6),
+  fc.double({ min: 0, max: 1, noNaN: true }),
+  fc.integer({ min: 1, max: 3e9 }),
+])('the rank of a quantile is that of the decimal fraction', (whole, share, most) => {
+  const parts = Math.round(share * whole);
+  // As often as not, the fraction is that of a whole number of values.
+  for (const count of [most, Math.max(1, Math.floor(most / whole)) * whole]) {
+    const rank = (BigInt(parts) * BigInt(count) + BigInt(whole - 1)) / BigInt(whole) - 1n;
+    expect(rankAmong(parts / whole)(count)).toBe(Math.max(0, Number(rank)));
+  }
+});
+
+test('7 of 100 values are 0.07 of them, in the library, by group and in the command', async () => {
+  const values = Uint32Array.from({ length: 100 }, (_, i) => 100 - i);
+  const k = { type: 'u32' as const, values: new Uint32Array(100) };
+  const table = t.createTable(openReference(), { x: { type: 'u32', values }, k });
+  const asked = { x: { kind: 'quantile', of, fraction: 0.07 } } as const;
+  expect(await t.aggregate(table, asked)).toEqual({ x: 7 });
+  expect((await t.groupBy(table, ['k'], asked)).x).toMatchObject({ values: Uint32Array.of(7) });
+  const path = await fileOf(`x\n${values.join('\n')}\n`, '.csv');
+  const { stdout } = await tableAnswer(openReference(), [path, '--aggregate', 'quantile(x, 0.07)', '--quiet']);
+  expect(stdout.toString().split('\n')[1]).toBe('7');
+});
 
 test('quantile gives one of the values, and quantile_cont interpolates', async () => {
   const path = await fileOf(
