@@ -18,6 +18,7 @@ import { forEach } from './rows/for-each.ts';
 import { strips } from './rows/strips.ts';
 import { walk } from './rows/walk.ts';
 import { scan } from './scan/scan.ts';
+import { type LineTile, layoutLines, scanLines } from './scan/scan-lines.ts';
 import { bindsLinks, unite } from './sets/unite.ts';
 import { sort } from './sort/sort.ts';
 import { decodeTiles, takesDecoding } from './tiles/decode-tiles.ts';
@@ -35,6 +36,7 @@ interface Kernel<C extends KernelCommand, L> {
 interface Layouts {
   readonly relax: RelaxLayout;
   readonly crossReduce: 'tiles' | 'rows' | CrossLayout;
+  readonly scanLines: LineTile;
 }
 
 type LayoutOf<K extends KernelKind> = K extends keyof Layouts ? Layouts[K] : true;
@@ -78,7 +80,7 @@ const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> }
     layout: takesDecoding,
     launch: decodeTiles,
   },
-  scanLines: { named: ({ program }) => program, layout: () => false, launch: () => {} },
+  scanLines: { named: ({ program }) => program, layout: layoutLines, launch: scanLines },
   tileHistograms: {
     named: ({ bin }) => bin,
     layout: takesTileHistograms,

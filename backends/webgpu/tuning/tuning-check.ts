@@ -27,6 +27,7 @@ const POWERS: ReadonlyMap<string, number> = new Map([
   ['reduce.threads', 1],
   ['scan.threads', 1],
   ['scan.heads.threads', 1],
+  ['lines.threads', 1],
   ['sort.tile', 256],
   ['sort.sweep.threads', 1],
 ]);

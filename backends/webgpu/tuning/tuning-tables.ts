@@ -44,6 +44,7 @@ const softwareTable: TuningTable = {
     scatter: { min: 2 ** 32 },
     walkRows: 64,
     scan: { lookBack: false },
+    lines: { threads: 32, items: 4 },
     histogram: { ownBins: 0 },
     sort: { tile: 2048, tileBy: 'thread', sweep: { on: false } },
   },

@@ -43,6 +43,11 @@ export interface Tuning {
   /** For scans with exact monoids in one pass (by look-back), on devices with subgroups. */
   readonly scan: LookBackTuning;
   /**
+   * For scans of the rows or columns of grids: number of threads per workgroup, a power of two, and maximum number of
+   * words that the adjacent cells of a thread may take.
+   */
+  readonly lines: { readonly threads: number; readonly items: number };
+  /**
    * For the portable radix sort: `tile` is the number of keys per tile, a power of two of at least 256, and `tileBy`
    * says whether a workgroup or a thread sorts a tile. `sweep` is for the faster sort (OneSweep) on devices with
    * subgroups.
@@ -154,6 +159,7 @@ export const defaultTuning: Tuning = {
     tiles: 256,
     tries: 64,
   },
+  lines: { threads: 256, items: 16 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',

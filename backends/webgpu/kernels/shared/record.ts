@@ -55,12 +55,15 @@ export function emitStateStore(name: string, slot: number, stride: string, types
   return `fn ${name}(i: u32, s: S) { ${leaves.join(' ')} }`;
 }
 
-/** WGSL of a workgroup array of states, with `put(t, s)` and `take(t)`. */
-export function emitSharedStates(types: readonly ScalarType[], size: number): string {
-  const arrays = types.map((type, leaf) => `var<workgroup> w${leaf}: array<${type}, ${size}>;`);
-  const put = types.map((_, leaf) => `w${leaf}[t] = s.a${leaf};`);
-  const take = types.map((_, leaf) => `w${leaf}[t]`);
+/**
+ * WGSL of a workgroup array of states, with `put(t, s)` and `take(t)`. With a name, they are `put_name` and `take_name`.
+ */
+export function emitSharedStates(types: readonly ScalarType[], size: number, name = ''): string {
+  const [end, array] = [name === '' ? '' : `_${name}`, `w${name}`];
+  const arrays = types.map((type, leaf) => `var<workgroup> ${array}${leaf}: array<${type}, ${size}>;`);
+  const put = types.map((_, leaf) => `${array}${leaf}[t] = s.a${leaf};`);
+  const take = types.map((_, leaf) => `${array}${leaf}[t]`);
   return `${arrays.join('\n')}
-fn put(t: u32, s: S) { ${put.join(' ')} }
-fn take(t: u32) -> S { return S(${take.join(', ')}); }`;
+fn put${end}(t: u32, s: S) { ${put.join(' ')} }
+fn take${end}(t: u32) -> S { return S(${take.join(', ')}); }`;
 }
