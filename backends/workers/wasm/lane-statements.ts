@@ -7,6 +7,7 @@ import {
   operandsOf as operandsOfIr,
   type Statement,
 } from '../../../primitives/ir/ir.ts';
+import { variablesSet } from '../../../primitives/ir/visit.ts';
 import { type Inlined, type InlinedStatement, inlineCalls } from './inline-statements.ts';
 
 /**
@@ -36,9 +37,13 @@ export function laneProgram(module: Module): LaneProgram {
   return { parameters: inlined.parameters, body: withoutUnused(body, inlined.results), results: inlined.results };
 }
 
-/** Finds sums of two products of i16 halves, and replaces each by a dot statement. */
+/**
+ * Finds sums of two products of i16 halves, and replaces each by a dot statement, which reads the words where the sum
+ * is. The words are therefore no variables: those may have been set since their halves were taken.
+ */
 function withDots({ body }: Inlined): readonly LaneStatement[] {
   const operations = new Map<number, Operation>();
+  const changing = variablesSet(body as readonly Statement[]);
   const dotOf = ({ name, operands }: Operation): DotStatement['words'] | undefined => {
     if (name !== 'add') return undefined;
     const [low, high] = operands.map((operand) => halvesMultiplied(operand, operations));
@@ -46,7 +51,8 @@ function withDots({ body }: Inlined): readonly LaneStatement[] {
     const [a, b] = low.words;
     const [c, d] = high.words;
     const isSame = (sameOperand(a, c) && sameOperand(b, d)) || (sameOperand(a, d) && sameOperand(b, c));
-    return isSame ? [a, b] : undefined;
+    const isKept = (word: Operand): boolean => word.kind !== 'local' || !changing.has(word.id);
+    return isSame && isKept(a) && isKept(b) ? [a, b] : undefined;
   };
   const block = (statements: readonly InlinedStatement[]): LaneStatement[] =>
     statements.map((statement): LaneStatement => {

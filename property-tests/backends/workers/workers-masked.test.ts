@@ -6,7 +6,7 @@ import { explainVectorization } from '../../../backends/workers/wasm/explain-vec
 import type { Backend, Store } from '../../../primitives/contract/backend.ts';
 import { Break, Continue, For, If, Return, Var, While } from '../../../primitives/functors/control.ts';
 import { array, bool, type FunctorDescription, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
-import { bitsToI32 } from '../../../primitives/functors/standard/bits.ts';
+import { bitsToI32, bitsToU32 } from '../../../primitives/functors/standard/bits.ts';
 import { dotOfHalves } from '../../../primitives/functors/standard/halves.ts';
 import type { ArrayValue, Bool, U32, Variable } from '../../../primitives/functors/value.ts';
 import { caseCount } from '../../cases.ts';
@@ -78,6 +78,14 @@ type Sketch =
   | { readonly kind: 'for'; readonly rounds: number; readonly of: number | undefined; readonly body: readonly Sketch[] }
   | { readonly kind: 'gather'; readonly target: number; readonly from: number; readonly isTable: boolean }
   | { readonly kind: 'divide'; readonly target: number; readonly from: number; readonly isQuotient: boolean }
+  /** A dot product of halves, of which the variables in it may change before its products or its sum are computed. */
+  | {
+      readonly kind: 'dot';
+      readonly target: number;
+      readonly of: number;
+      readonly other: number;
+      readonly sets: number;
+    }
   | {
       readonly kind: 'jump';
       readonly of: number;
@@ -106,6 +114,13 @@ const { body } = fc.letrec<{ body: readonly Sketch[]; statement: Sketch }>((tie)
     }),
     fc.record({ kind: fc.constant('gather' as const), target: number, from: number, isTable: fc.boolean() }),
     fc.record({ kind: fc.constant('divide' as const), target: number, from: number, isQuotient: fc.boolean() }),
+    fc.record({
+      kind: fc.constant('dot' as const),
+      target: number,
+      of: number,
+      other: number,
+      sets: fc.nat({ max: 7 }),
+    }),
     fc.record({
       kind: fc.constant('if' as const),
       of: number,
@@ -182,6 +197,22 @@ function write(sketches: readonly Sketch[], outer: Scope): void {
         const target = pick(scope.variables, sketch.target);
         const from = pick(scope.values, sketch.from);
         target.set(sketch.isQuotient ? target.div(from) : target.rem(from));
+        break;
+      }
+      case 'dot': {
+        const [a, b] = [pick(scope.values, sketch.of), pick(scope.values, sketch.other)];
+        const change = (bit: number): void => {
+          if ((sketch.sets >> bit) % 2 === 1) for (const each of scope.variables) each.set(each.mul(5).add(bit));
+        };
+        const lows = bitsToI32(a.shl(16))
+          .shr(16)
+          .mul(bitsToI32(b.shl(16)).shr(16));
+        change(0);
+        const highs = bitsToI32(a).shr(16).mul(bitsToI32(b).shr(16));
+        change(1);
+        const sum = lows.add(highs);
+        change(2);
+        pick(scope.variables, sketch.target).set(bitsToU32(sum));
         break;
       }
       case 'jump': {
