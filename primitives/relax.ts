@@ -12,6 +12,7 @@ import {
   type Memory,
   requireType,
 } from './columns/column.ts';
+import { commonGrid, type Grid, gridText } from './columns/grid.ts';
 import { divideLength } from './columns/length.ts';
 import { destination, extentOf, fuse, programOf, storeWord } from './columns/program.ts';
 import { columnsIn } from './columns/reachable.ts';
@@ -183,6 +184,7 @@ function relaxGrids<P extends Parameters, S extends Shape, M extends Shape>(
   const sizes = [grids.width, grids.height].filter((size) => typeof size !== 'number');
   const context = requireContext([...sizes, ...state, ...own, ...columnsIn([given, captures])], 'relax');
   const cells = commonLength([...state, ...own], 'relax');
+  if (sizes.length === 0) requireSameSides(grids as GridSize, commonGrid([...state, ...own], 'relax'));
   const common = { context, cells, maxWidth, maxHeight };
   return context.scope(() => {
     const length = sizes.length === 0 ? countAlike(context, grids as GridSize, cells) : commonLength(sizes, 'relax');
@@ -219,6 +221,16 @@ const OPTIONS: FieldKinds<RelaxOptions<Shape>> = {
   outside: anything,
   context: anything,
 };
+
+/** Requires that grids that have one size fill a column that has a shape: one below the other, row by row. */
+function requireSameSides({ width, height }: GridSize, shape: Grid | undefined): void {
+  if (shape === undefined || (shape.columns === width && shape.rows % height === 0)) return;
+  throw new ArgumentError('relax/size', 'The cells given to relax have another shape than its grids.', {
+    expected: `grids of ${shape.columns} cells in a row, as the cells have ${gridText(shape)}`,
+    got: `grids of ${width} × ${height} cells`,
+    remedy: 'Pass the width and the height of the shape, or a part of its rows as the height.',
+  });
+}
 
 /** The size that all grids have. */
 interface GridSize {

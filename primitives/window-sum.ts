@@ -78,7 +78,7 @@ export function windowSum<T extends WindowType>(cells: Column<T>, options: Windo
     return context.scope(() => {
       const given = cells as Column as Column<'f32'>;
       const isZero = boundary === 'constant' && outside === 0;
-      if (cells.type !== 'f32' && isZero && width + height >= TABLE_SIDES && context.backend.name !== 'webgpu') {
+      if (cells.type !== 'f32' && isZero && width + height >= TABLE_SIDES[context.backend.name]) {
         return tableSums(context, cells as Column as Column<'u32'>, width, height) as Column as Column<T>;
       }
       const below = { axis: 'y', size: height, boundary, outside } as const;
@@ -106,12 +106,12 @@ interface Line {
   readonly outside: number;
 }
 
-/** Windows whose width and height add up to this take longer than a table on workers. */
-const TABLE_SIDES = 12;
+/** Windows whose width and height add up to this take longer than a table. */
+const TABLE_SIDES = { reference: 12, workers: 12, webgpu: 20 };
 
 /**
  * The sums of windows as differences of a summed-area table, of cells outside that are zero. Sums modulo 2^32 may be:
- * their order does not matter. On GPUs, neighbours are read faster than tables are made.
+ * their order does not matter.
  */
 function tableSums(context: ColumnOwner, cells: Column<'u32'>, width: number, height: number): Column<'u32'> {
   const scalar = SCALARS[cells.type] as typeof u32;

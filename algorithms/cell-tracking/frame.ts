@@ -1,5 +1,6 @@
 import { aColumn } from '../../primitives/checks/argument-kinds.ts';
 import { anInstance, aRecord, aWhole, type Kind } from '../../primitives/checks/kinds.ts';
+import { gridText } from '../../primitives/columns/grid.ts';
 import { capacityOf } from '../../primitives/columns/length.ts';
 import { requireContext } from '../../primitives/context/context-option.ts';
 import {
@@ -51,6 +52,13 @@ export const aFrame: Kind = aRecord<Frame>({
  */
 export function contextOfFrame(call: string, { width, height, grey }: Frame): ColumnOwner {
   requirePixels(call, width, height, capacityOf(grey.length));
+  const { grid } = grey;
+  if (grid !== undefined && (grid.columns !== width || grid.rows !== height)) {
+    throw new ArgumentError('frame/size', `${call} was given a frame whose pixels have another shape.`, {
+      expected: `${height} rows of ${width} pixels`,
+      got: gridText(grid),
+    });
+  }
   return requireContext([grey], call);
 }
 

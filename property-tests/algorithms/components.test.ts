@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { connectedComponents, NO_COMPONENT } from '../../algorithms/components/index.ts';
 import { labelsByEdges } from '../../algorithms/components/runs.ts';
 import { labelsByStrips } from '../../algorithms/components/strips.ts';
-import { type Column, type Context, copyIf } from '../../primitives/index.ts';
+import { asGrid, type Column, type Context, copyIf } from '../../primitives/index.ts';
 import { onEveryBackend } from '../backends.ts';
 import { scaledCount, someOf, THOROUGH } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
@@ -203,8 +203,31 @@ describe('connected components', () => {
     },
   );
 
-  test('require whole rows', () => {
-    const cells = reference.column([true, false, true]);
-    expectRefusal(reference, 'components/width', () => connectedComponents(reference, cells, { width: 2 }));
+  test('require whole rows, of the width of the shape', () => {
+    const cells = reference.column([true, false, true, true, false, true]);
+    const shaped = asGrid(cells, { rows: 2, columns: 3 });
+    for (const width of [4, 5]) {
+      expectRefusal(reference, 'components/width', () => connectedComponents(reference, cells, { width }));
+    }
+    for (const width of [1, 2, 6]) {
+      expectRefusal(reference, 'components/width', () => connectedComponents(reference, shaped, { width }));
+    }
+    expectRefusal(reference, 'components/width', () => connectedComponents(reference, cells));
+  });
+
+  test.prop([grid, connectivity])('take the width of the shape, which labels keep', async (some, connectivity) => {
+    const shape = { rows: some.cells.length / some.width, columns: some.width };
+    const cells = asGrid(reference.column([...some.cells]), shape);
+    for (const width of [undefined, some.width]) {
+      const labels = connectedComponents(reference, cells, { width, connectivity });
+      expect(labels.grid).toEqual(shape);
+      expect([...(await reference.read(labels))]).toEqual(labelsByUnion(some, connectivity));
+      reference.dispose(labels);
+    }
+  });
+
+  test('of rows without cells are none', async () => {
+    const cells = asGrid(reference.column([]) as Column as Column<'bool'>, { rows: 3, columns: 0 });
+    expect(await reference.read(connectedComponents(reference, cells))).toEqual(new Uint32Array());
   });
 });

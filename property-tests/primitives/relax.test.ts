@@ -89,6 +89,14 @@ describe('relax', () => {
     expectRefusal(context, 'relax/step', () => q.relax(grids, two, { x, y: x }, rule, options));
   });
 
+  test('refuses grids of another width than the shape of the cells', () => {
+    const x = q.asGrid(column(1, 2, 3, 4, 5, 6), { rows: 3, columns: 2 });
+    const run = (width: number, height: number) => () =>
+      q.relax({ width, height }, step, { x }, rule, { maxRounds: 1 });
+    for (const [width, height] of [[3, 2], [3, 1], [1, 3], [2, 2]] as const) expectRefusal(context, 'relax/size', run(width, height)); // biome-ignore format: one line
+    for (const height of [1, 3]) context.dispose(run(2, height)());
+  });
+
   test('refuses invalid rules', () => {
     const grids = { width: column(2), height: column(1) };
     const x = column(1, 2);

@@ -269,7 +269,7 @@ export const algorithmCalls: ValidCalls = {
   },
   connectedComponents: () => ({
     ...{ context, cells: context.column([true, false]) },
-    options: { width: 2, 'connectivity?': 4 },
+    'options?': { 'width?': 2, 'connectivity?': 4 },
   }),
   sharedPixels: () => ({ context, jobs: [{ p: labels, q: labels }], 'options?': { 'bandRuns?': 100 } }),
   overlapsInQuadrants: () => ({

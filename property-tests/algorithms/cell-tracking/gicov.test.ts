@@ -1,7 +1,7 @@
 import { fc } from '@fast-check/vitest';
 import { describe, expect, test } from 'vitest';
 import { detectCells, detectPeaks, gicov, gradients } from '../../../algorithms/cell-tracking/index.ts';
-import { type Context, input, u32 } from '../../../primitives/index.ts';
+import { asGrid, type Column, type Context, input, u32 } from '../../../primitives/index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { expectRefusal, openReference } from '../../support/reference-context.ts';
@@ -253,6 +253,8 @@ describe('wrong input', () => {
     const host = drawn(60, 50, [], 1);
     const frame = upload(context, host);
     expectRefusal(context, 'frame/size', () => gicov({ ...frame, width: 61 }));
+    const turned = asGrid(frame.grey as Column, { rows: 60, columns: 50 });
+    expectRefusal(context, 'frame/size', () => gicov({ ...frame, grey: turned as Column<'f32'> }));
     expectRefusal(context, 'cells/radii', () => gicov(frame, { radii: [] }));
     expectRefusal(context, 'cells/radii', () => gicov(frame, { radii: [0.5] }));
     expectRefusal(context, 'cells/points', () => gicov(frame, { points: 149 }));
