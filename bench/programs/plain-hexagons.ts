@@ -27,32 +27,43 @@ export function latticeOf(breadth: number, height: number): { columns: number; r
  * a hexagon to the right of even ones.
  */
 export function countByHexagon({ inputs, sizes }: Case): () => Answer {
-  const { x, y } = inputs as { readonly [name: string]: Float32Array };
+  const { x, y } = inputs as { x: Float32Array; y: Float32Array };
   const { columns, rows } = sizes as { columns: number; rows: number };
   const count = new Uint32Array(columns * rows);
   const density = new Float32Array(columns * rows);
-  const { floor, fround } = Math;
   return () => {
     count.fill(0);
-    for (let i = 0; i < x!.length; i++) {
-      const u = fround(x![i]! * ACROSS);
-      const v = fround(y![i]! * UPWARDS);
-      const lines = floor(fround(u + v)) + 2;
-      const row = ((lines + floor(fround(v - u))) / 3) | 0;
-      const slanted = ((lines + floor(u + u)) / 3) | 0;
-      count[(row + MARGIN) * columns + slanted - ((row + 1) >> 1) + MARGIN]!++;
-    }
+    countPoints(x, y, columns, count);
     // Hexagons at the border of the lattice have no points around them.
     for (let row = 1; row < rows - 1; row++) {
       const first = row * columns;
       const shift = row & 1;
       for (let i = first + 1; i < first + columns - 1; i++) {
-        const [below, above] = [i - columns + shift, i + columns + shift];
+        const below = i - columns + shift;
+        const above = i + columns + shift;
         const seven =
-          count[i]! + count[i - 1]! + count[i + 1]! + count[below - 1]! + count[below]! + count[above - 1]! + count[above]!;
-        density[i] = fround(seven) * PART_OF_SEVEN;
+          count[i]! +
+          count[i - 1]! +
+          count[i + 1]! +
+          count[below - 1]! +
+          count[below]! +
+          count[above - 1]! +
+          count[above]!;
+        density[i] = Math.fround(seven) * PART_OF_SEVEN;
       }
     }
     return { count, density };
   };
+}
+
+function countPoints(x: Float32Array, y: Float32Array, columns: number, count: Uint32Array): void {
+  const { floor, fround } = Math;
+  for (let i = 0; i < x.length; i++) {
+    const u = fround(x[i]! * ACROSS);
+    const v = fround(y[i]! * UPWARDS);
+    const lines = floor(fround(u + v)) + 2;
+    const row = ((lines + floor(fround(v - u))) / 3) | 0;
+    const slanted = ((lines + floor(u + u)) / 3) | 0;
+    count[(row + MARGIN) * columns + slanted - ((row + 1) >> 1) + MARGIN]!++;
+  }
 }
