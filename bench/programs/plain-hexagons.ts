@@ -10,14 +10,14 @@ export const UPWARDS: number = Math.fround(1 / SIZE);
 /** A hexagon and the six around it have this part of a whole for each square metre. */
 export const PART_OF_SEVEN: number = Math.fround(1 / (7 * 1.5 * Math.sqrt(3) * SIZE ** 2));
 
-/** Hexagons left of the first whose centre may be in the box of the points, and below it. */
+/** Hexagons left of the first whose centre may be in the square of the points, and below it. */
 export const MARGIN = 2;
 
-/** Columns and rows of hexagons that hold all points of a box and, around these, hexagons without points. */
-export function latticeOf(breadth: number, height: number): { columns: number; rows: number } {
+/** Columns and rows of hexagons that hold all points of a square and, around these, hexagons without points. */
+export function latticeOf(side: number): { columns: number; rows: number } {
   return {
-    columns: Math.ceil(breadth / (Math.sqrt(3) * SIZE)) + 2 * MARGIN + 1,
-    rows: Math.ceil(height / (1.5 * SIZE)) + 2 * MARGIN + 1,
+    columns: Math.ceil(side / (Math.sqrt(3) * SIZE)) + 2 * MARGIN + 1,
+    rows: Math.ceil(side / (1.5 * SIZE)) + 2 * MARGIN + 1,
   };
 }
 

@@ -27,3 +27,11 @@ export function pointsInOnePlace(length: number): Points {
   const middle = new Float64Array(length).fill(0.5);
   return { x: middle, y: middle };
 }
+
+/** The same points in f32, in a square of the given side; none is on its upper or right border. */
+export function inSquare({ x, y }: Points, side: number): { x: Float32Array; y: Float32Array } {
+  const below = side * (1 - 2 ** -24);
+  const scaled = (parts: Float64Array): Float32Array =>
+    Float32Array.from(parts, (part) => Math.min(part * side, below));
+  return { x: scaled(x), y: scaled(y) };
+}

@@ -1,5 +1,6 @@
 import type { Context } from '../../primitives/context/context.ts';
 import type { HostTableOf, Table } from '../../primitives/index.ts';
+import type { Points } from './points.ts';
 
 /** The arrays that a program is given, by name. */
 export type Inputs = { readonly [name: string]: Uint8Array | Uint32Array | Int32Array | Float32Array };
@@ -25,6 +26,8 @@ export interface BenchProgram {
   readonly name: string;
   /** The cases. `side` is the number of rows and columns of grids, or the number of points, as the program says. */
   cases(side: number | undefined): Iterable<Case> | AsyncIterable<Case>;
+  /** Of a program over points: the case of any points. */
+  ofPoints?(points: Points, name?: string): Case;
   /** Makes the plain program: memory is taken here, and the returned function computes the answer anew. */
   plain(one: Case): () => Answer;
   /** Uploads the inputs and returns the library's program. It may return a promise, if the program has to wait. */
