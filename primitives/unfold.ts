@@ -15,9 +15,11 @@ import { columnsIn } from './columns/reachable.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { type AtomicCombination, capacityOf, type Store } from './contract/backend.ts';
+import { If, Var } from './functors/control.ts';
 import { bool, u32 } from './functors/functor.ts';
+import { literal } from './functors/recorder.ts';
 import { assemble, leafTypes, type Scalar, type Shape, type Tree } from './functors/shapes.ts';
-import type { Bool, U32, Value } from './functors/value.ts';
+import { type Bool, type U32, Value } from './functors/value.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { applyFunctor, bindCaptures } from './map.ts';
 import { makePlaced, type PlacedRows, placeRows, type RowsToMake } from './rows/placed-rows.ts';
@@ -335,8 +337,12 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
   const kept = columnsOf(stepFields);
   const leaves = [...changing, ...kept.map(({ type }) => type)];
   const begin = fuse({ name: `${name}Start`, kind: name }, [], ['bool', ...leaves], (index, _, loader) => {
-    const state = applyFunctor(start, loader.load(columnsOf(startFields), index), boundStart!, loader);
-    return [...recording.begin(index, loader), ...state, ...loader.load(kept, index)];
+    const [walks, ...rest] = recording.begin(index, loader) as [Bool, ...Values];
+    const state = valuesWhere(walks, [...leafTypes(start.result), ...kept.map(({ type }) => type)], () => [
+      ...applyFunctor(start, loader.load(columnsOf(startFields), index), boundStart!, loader),
+      ...loader.load(kept, index),
+    ]);
+    return [walks, ...rest, ...state];
   });
   const advance = fuse(name, leaves, ['bool', ...changing, ...stored], (_index, values, loader) => {
     const [state, fields] = [values.slice(own.length, changing.length), values.slice(changing.length)];
@@ -354,4 +360,14 @@ function runWalk(walk: Walk, name: string, recording: Recording): void {
     changing: changing.length,
     stores: stores(1 + changing.length),
   });
+}
+
+/** Values that are computed only where there is a walk, because the run that writes rows skips most walks. */
+function valuesWhere(walks: Bool, types: readonly ScalarType[], compute: () => Values): Values {
+  if (walks.operand.kind === 'literal') return compute();
+  const found = types.map((type) => Var(new Value(literal(type, type === 'bool' ? false : 0))));
+  If(walks, () => {
+    for (const [i, value] of compute().entries()) found[i]!.set(value);
+  });
+  return found;
 }

@@ -2,10 +2,13 @@ import {
   type ArrayParameter,
   type ArrayValue,
   array,
+  type Bool,
   bool,
   type Column,
+  type Functor,
   fn,
   If,
+  i32,
   map,
   select,
   sequence,
@@ -17,17 +20,17 @@ import {
   While,
 } from '../../primitives/index.ts';
 import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
-import { childWith, nodeOf, type TableNode } from '../maq-tree/node-table.ts';
-import { DOMAIN_BITS } from '../quadrants/index.ts';
+import { childWith, nodeOf } from '../maq-tree/node-table.ts';
+import { DOMAIN_BITS, DOMAIN_STEPS } from '../quadrants/index.ts';
 
 /**
- * One table with all that a point needs on its way down a tree, so that kernels bind one array and find neighbouring
- * words in one line of the cache:
+ * What a point reads on its way down a tree. All words are in one table, so that kernels bind one array and find
+ * neighbouring words in one line of the cache:
  *
- * - for each cell of a grid of 2^bits × 2^bits cells over the domain: the node at which the walks of its points start
- *   (times 32, plus the logarithm of the node's side),
- * - the table of nodes, as in the tree,
- * - for each entry: its mark, its first edge, and the number of its edges.
+ * - for each cell of a grid of 2^bits × 2^bits cells over the domain: the node at which the walks of its points start,
+ *   or {@link NONE} if they find nothing,
+ * - for each node: its first child, its code, its first entry, and the number of its entries,
+ * - for each entry: its mark, its first passage (an edge through its quadrant), and the number of its passages.
  */
 export interface PointIndex {
   readonly words: Column<'u32'>;
@@ -35,11 +38,16 @@ export interface PointIndex {
   /** Index of the first word of the nodes; `entries` is that of the entries. */
   readonly nodes: number;
   readonly entries: number;
+  /** Start x, start y, end x and end y of the edge of each passage. */
+  readonly passages: Column<'i32'>;
 }
+
+/** Stands for no node, and for no entry. */
+export const NONE: number = 2 ** 32 - 1;
 
 const indexes = new WeakMap<MaqTreeWithEdges['nodes'], PointIndex>();
 
-/** The index of a tree. Its words are the same view for every query, so that they are materialized once. */
+/** The index of a tree. Its columns are the same views for every query, so that they are materialized once. */
 export function pointIndexOf(tree: MaqTreeWithEdges): PointIndex {
   const index = indexes.get(tree.nodes) ?? viewOfIndex(tree);
   indexes.set(tree.nodes, index);
@@ -49,24 +57,32 @@ export function pointIndexOf(tree: MaqTreeWithEdges): PointIndex {
 /** The grid has at most 4^10 cells (4 MiB), and at most four times as many as the tree has nodes. */
 const MOST_BITS = 10;
 
-/** Nodes that have a word of the grid. */
-const MOST_NODES = 2 ** 27;
-
+const NODE_WORDS = 4;
 const ENTRY_WORDS = 3;
 
-function viewOfIndex({ table, entries, edges, extent }: MaqTreeWithEdges): PointIndex {
-  const tableWords = table.length as number;
-  const count = tableWords / 4;
-  const wide = Math.ceil(Math.log2(Math.max(1, count)) / 2);
-  const bits = count > MOST_NODES ? 0 : Math.min(MOST_BITS, extent.levels, wide);
+function viewOfIndex({ nodes: { level }, table, entries, edges, extent }: MaqTreeWithEdges): PointIndex {
+  const count = level.length as number;
+  const bits = Math.min(MOST_BITS, extent.levels, Math.ceil(Math.log2(Math.max(1, count)) / 2));
   const nodes = 4 ** bits;
-  const entryFrom = nodes + tableWords;
+  const entryFrom = nodes + NODE_WORDS * count;
   const word = sequence(entryFrom + ENTRY_WORDS * (entries.boundary.length as number));
   const places = { bits, nodes, entries: entryFrom };
-  const { corner, first, count: counts } = edges;
-  const words = map(indexWord, { word, ...places, table, boundary: entries.boundary, corner, first, counts });
-  return { words, ...places };
+  const { corner, first, count: counts, edge, ends } = edges;
+  const { boundary } = entries;
+  const coordinate = sequence(4 * (edge.length as number));
+  return {
+    words: map(indexWord, { word, ...places, level, table, boundary, corner, first, counts }),
+    passages: map(coordinateOf, { coordinate, edge, ends }),
+    ...places,
+  };
 }
+
+const coordinateOf = fn(
+  'coordinateOf',
+  { coordinate: u32, edge: array(u32), ends: array(i32) },
+  i32,
+  ({ coordinate, edge, ends }) => ends.at(edge.at(coordinate.shr(2)).mul(4).add(coordinate.and(3))),
+);
 
 const indexWord = fn(
   'indexWord',
@@ -75,6 +91,7 @@ const indexWord = fn(
     bits: uniform(u32),
     nodes: uniform(u32),
     entries: uniform(u32),
+    level: array(u32),
     table: array(u32),
     boundary: array(u32),
     corner: array(u32),
@@ -82,12 +99,22 @@ const indexWord = fn(
     counts: array(u32),
   },
   u32,
-  ({ word, bits, nodes, entries, table, boundary, corner, first, counts }) => {
+  ({ word, bits, nodes, entries, level, table, boundary, corner, first, counts }) => {
     const found = Var(u32(0));
     If(word.lt(nodes), () => found.set(startOf(word, bits, table))).Else(() => {
-      If(word.lt(entries), () => found.set(table.at(word.sub(nodes)))).Else(() => {
-        const entry = word.sub(entries).div(ENTRY_WORDS);
-        const field = word.sub(entries).sub(entry.mul(ENTRY_WORDS));
+      If(word.lt(entries), () => {
+        const { row: node, field } = rowAt(word.sub(nodes), NODE_WORDS);
+        const { firstChild, children, firstEntry, entryCount } = nodeOf(table, node);
+        const isWhole = children.eq(0).and(entryCount.eq(1)).and(boundary.at(firstEntry).eq(0));
+        const flags = u32(entryCount.ne(0)).mul(HAS_ENTRIES).or(u32(isWhole).mul(IS_WHOLE));
+        const shift = u32(DOMAIN_BITS).sub(level.at(node)).shl(SHIFT_FROM);
+        const [first, second] = [
+          select(firstChild, children.or(flags).or(shift), field.eq(1)),
+          select(firstEntry, entryCount, field.eq(3)),
+        ];
+        found.set(select(first, second, field.ge(2)));
+      }).Else(() => {
+        const { row: entry, field } = rowAt(word.sub(entries), ENTRY_WORDS);
         const mark = boundary.at(entry).or(corner.at(entry).shl(CORNER_BIT));
         found.set(select(select(mark, first.at(entry), field.eq(1)), counts.at(entry), field.eq(2)));
       });
@@ -96,12 +123,27 @@ const indexWord = fn(
   },
 );
 
+/** The row of a word, and the number of the word in its row. */
+function rowAt(word: U32, words: number): { readonly row: U32; readonly field: U32 } {
+  const row = word.div(words);
+  return { row, field: word.sub(row.mul(words)) };
+}
+
+/**
+ * The code of a node: the mask of its children in the lowest four bits, whether it has entries, whether it is one
+ * polygon's inside quadrant and has no children, and the logarithm of its side.
+ */
+const CHILDREN = 0b1111;
+const HAS_ENTRIES = 1 << 4;
+const IS_WHOLE = 1 << 5;
+const SHIFT_FROM = 6;
+
 /** The bit of an entry's mark that is set if the polygon contains the corner; the bits below are `boundary`. */
 const CORNER_BIT = 2;
 
 /**
- * The start of the walks of a cell: on the way from the root to the cell, the first node that has entries or has no
- * child with the cell, or else the node of the cell.
+ * The start of the walks of a cell: on the way from the root to the cell, the first node that has entries, or else the
+ * node of the cell. {@link NONE} if there is neither.
  */
 function startOf(cell: U32, bits: U32, table: ArrayValue<'u32'>): U32 {
   const row = cell.shr(bits);
@@ -114,15 +156,16 @@ function startOf(cell: U32, bits: U32, table: ArrayValue<'u32'>): U32 {
     () => goesOn,
     () => {
       const { entryCount, ...below } = nodeOf(table, node);
-      const { holding, isThere } = childWith(below, shift.sub(1), corner);
-      goesOn.set(entryCount.eq(0).and(isThere).and(shift.gt(unit)));
+      goesOn.set(entryCount.eq(0).and(shift.gt(unit)));
       If(goesOn, () => {
-        node.set(holding);
+        const { holding, isThere } = childWith(below, shift.sub(1), corner);
+        node.set(select(u32(NONE), holding, isThere));
         shift.set(shift.sub(1));
+        goesOn.set(isThere);
       });
     },
   );
-  return node.shl(5).or(shift);
+  return node;
 }
 
 /** Parameters of a functor that reads a {@link PointIndex}. */
@@ -140,18 +183,103 @@ interface IndexValues {
   readonly entries: U32;
 }
 
-/** The node at which the walk of a point within the domain starts, and the logarithm of its side. */
-export function startAt({ words, bits, nodes }: IndexValues, x: U32, y: U32): TableNode & { readonly shift: U32 } {
-  const unit = u32(DOMAIN_BITS).sub(bits);
-  const start = words.at(y.shr(unit).shl(bits).or(x.shr(unit)));
-  return { ...nodeIn({ words, nodes }, start.shr(5)), shift: start.and(31) };
+/** A node as the index has it. Its entries are `entry … end − 1`. */
+export interface IndexNode {
+  readonly firstChild: U32;
+  readonly code: U32;
+  readonly entry: U32;
+  readonly end: U32;
 }
 
-/** A node of the tree. */
-export function nodeIn({ words, nodes }: Pick<IndexValues, 'words' | 'nodes'>, node: U32): TableNode {
-  return nodeOf(words, node, nodes);
+export function nodeIn({ words, nodes }: Pick<IndexValues, 'words' | 'nodes'>, node: U32): IndexNode {
+  const [firstChild, code, entry, count] = [0, 1, 2, 3].map((word) =>
+    words.at(nodes.add(node.mul(NODE_WORDS)).add(word)),
+  ) as [U32, U32, U32, U32];
+  return { firstChild, code, entry, end: entry.add(count) };
 }
 
+export function hasChildren(code: U32): Bool {
+  return code.and(CHILDREN).ne(0);
+}
+
+/** Whether a node is one polygon's inside quadrant and has no children: a point in it has the node's entry as its answer. */
+export function isWhole(code: U32): Bool {
+  return code.and(IS_WHOLE).ne(0);
+}
+
+/** The logarithm of the side of a node. */
+export function shiftOf(code: U32): U32 {
+  return code.shr(SHIFT_FROM);
+}
+
+/** As {@link childWith} of node-table.ts, of a node as the index has it. */
+export function childIn(
+  { firstChild, code }: Pick<IndexNode, 'firstChild' | 'code'>,
+  point: PointValue,
+): ReturnType<typeof childWith> {
+  return childWith({ firstChild, children: code.and(CHILDREN) }, shiftOf(code).sub(1), point);
+}
+
+interface PointValue {
+  readonly x: U32;
+  readonly y: U32;
+}
+
+const pointAndIndex: { readonly x: typeof u32; readonly y: typeof u32 } & typeof indexParameters = {
+  x: u32,
+  y: u32,
+  ...indexParameters,
+};
+
+/**
+ * Where the walk of a point begins: at the first node with entries on the way from the root to the point; if there is
+ * none, {@link NONE}. If all that the walk would find is the entry of that node, the entry plus {@link ANSWER}.
+ *
+ * A launch of its own finds it: it has no long loops, so that threads and vectors take about the same number of rounds
+ * for all points.
+ */
+export const beginning: Functor<typeof pointAndIndex, typeof u32> = fn(
+  'beginning',
+  pointAndIndex,
+  u32,
+  ({ x, y, ...index }) => {
+    const unit = u32(DOMAIN_BITS).sub(index.bits);
+    const start = index.words.at(y.shr(unit).shl(index.bits).or(x.shr(unit)));
+    const found = Var(select(u32(NONE), start, x.max(y).lt(DOMAIN_STEPS)));
+    const goesOn = Var(found.ne(NONE));
+    While(
+      () => goesOn,
+      () => {
+        const node = nodeIn(index, found);
+        const { holding, isThere } = childIn(node, { x, y });
+        const isVia = node.code.and(HAS_ENTRIES).eq(0);
+        goesOn.set(isVia.and(isThere));
+        If(isVia, () => found.set(select(u32(NONE), holding, isThere))).Else(() => {
+          If(node.code.and(IS_WHOLE).ne(0), () => found.set(node.entry.or(ANSWER)));
+        });
+      },
+    );
+    return found;
+  },
+);
+
+/** Marks an entry in place of a node. A column has less than 2³² words, so that there are fewer nodes and entries. */
+const ANSWER = 2 ** 31;
+
+/** The node of a {@link beginning}, with the entries that may have the point. Without a node, there are none. */
+export function beginningAt(index: IndexValues, from: U32): IndexNode {
+  const isNode = from.lt(ANSWER);
+  const isAnswer = isNode.not().and(from.ne(NONE));
+  const entry = from.and(ANSWER - 1);
+  const node = Var({
+    firstChild: u32(0),
+    code: select(u32(0), u32(IS_WHOLE), isAnswer),
+    entry,
+    end: entry.add(u32(isAnswer)),
+  });
+  If(isNode, () => node.set(nodeIn(index, from)));
+  return node;
+}
 /** What is known of an entry, whose words are read when they are asked for. */
 export interface EntryReader {
   readonly boundary: U32;

@@ -3,7 +3,6 @@ import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aRecord, type Kind, numbers } from '../../primitives/checks/kinds.ts';
 import {
   ArgumentError,
-  type ArrayValue,
   array,
   type Bool,
   bool,
@@ -15,7 +14,6 @@ import {
   If,
   i32,
   map,
-  select,
   sequence,
   type U32,
   u32,
@@ -28,9 +26,21 @@ import type { MaqTreeWithEdges } from '../maq-tree/index.ts';
 import { childWith, nodeOf } from '../maq-tree/node-table.ts';
 import { aMaqTree } from '../maq-tree/tree.ts';
 import { aDomain } from '../quadrants/domain.ts';
-import { flipsWay } from '../quadrants/edge-line.ts';
+import { flipsWay, type Place } from '../quadrants/edge-line.ts';
 import { DOMAIN_BITS, DOMAIN_STEPS, type Domain } from '../quadrants/index.ts';
-import { type EntryReader, entryIn, indexParameters, nodeIn, pointIndexOf, startAt } from './point-index.ts';
+import {
+  beginning,
+  beginningAt,
+  childIn,
+  type EntryReader,
+  entryIn,
+  hasChildren,
+  indexParameters,
+  isWhole,
+  nodeIn,
+  pointIndexOf,
+  shiftOf,
+} from './point-index.ts';
 import { requireEdges } from './query-options.ts';
 
 export interface Points {
@@ -109,8 +119,9 @@ export interface PointPolygons {
  * point belongs to one polygon.
  *
  * - Work O(points · levels + candidates · edges of their quadrants), span O(levels · edges of a quadrant + log points).
- *   Waits for the device once. The first query to a tree also makes a table of it, which is kept as long as the tree
- *   exists and memory suffices: 16 bytes for a node, 12 for an entry, and a grid of at most 4 MiB.
+ *   Waits for the device once. The first query to a tree also makes an index of it, which is kept as long as the tree
+ *   exists and memory suffices: 16 bytes for a node and for each edge in a boundary quadrant, 12 for an entry, and a
+ *   grid of at most 4 MiB.
  * - The result has the same pairs in the same order on every backend.
  *
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
@@ -133,43 +144,32 @@ export async function queryPoints(
   requireArguments('queryPoints', { context, tree, points }, { context: aContext, tree: aMaqTree, points: somePoints });
   const { x, y } = points;
   requireEdges('the tree', tree);
-  const { entries, edges } = tree;
-  const { words, ...places } = pointIndexOf(tree);
-  const stored = context.materializeOnce(words);
-  try {
-    const rows = { x, y, point: sequence(x.length) };
-    const { edge, ends } = edges;
-    const captures = { words: stored, ...places, edge, ends };
-    const { point, entry } = await unfold(rows, fromCell, nextHolder, { captures });
-    return freeOnFailure(context, [point, entry], () => {
-      const { set, polygon } = entries;
-      const found = context.scope(() => context.materialize(gather({ set, polygon }, entry)));
-      context.dispose(entry);
-      return { point, ...found };
-    });
-  } finally {
-    context.dispose(stored);
-  }
+  const { words: allWords, passages: allPassages, ...places } = pointIndexOf(tree);
+  const held = context.scope(() => {
+    const [words, passages] = [context.materializeOnce(allWords), context.materializeOnce(allPassages)];
+    return { words, passages, from: context.materialize(map(beginning, { x, y, words, ...places })) };
+  });
+  const walks = async () => {
+    const { from, ...stored } = held;
+    const rows = { x, y, point: sequence(x.length), from };
+    return unfold(rows, fromBeginning, nextHolder, { captures: { ...stored, ...places } });
+  };
+  const { point, entry } = await walks().finally(() => context.dispose(held));
+  return freeOnFailure(context, [point, entry], () => {
+    const { set, polygon } = tree.entries;
+    const found = context.scope(() => context.materialize(gather({ set, polygon }, entry)));
+    context.dispose(entry);
+    return { point, ...found };
+  });
 }
 
-/**
- * State of a walk down the tree: the children of the current node, its entries `entry … end − 1` that are not yet
- * tested, and the binary logarithm of its side.
- */
-const walk = { firstChild: u32, children: u32, entry: u32, end: u32, shift: u32 } as const;
+/** State of a walk down the tree: the current node, of whose entries `entry … end − 1` are not yet tested. */
+const walk = { firstChild: u32, code: u32, entry: u32, end: u32 } as const;
 
-/** Start of the walk through the tree for a point. The walk of a point outside the domain finds nothing. */
-const fromCell = fn('fromCell', { x: u32, y: u32, ...indexParameters }, walk, ({ x, y, ...index }) => {
-  const { firstEntry, entryCount, firstChild, children, shift } = startAt(index, x, y);
-  const isWithin = x.max(y).lt(DOMAIN_STEPS);
-  return {
-    firstChild,
-    children: select(u32(0), children, isWithin),
-    entry: firstEntry,
-    end: firstEntry.add(select(u32(0), entryCount, isWithin)),
-    shift,
-  };
-});
+/** Start of the walk of a point; `from` is its {@link beginning}. */
+const fromBeginning = fn('fromBeginning', { from: u32, ...indexParameters }, walk, ({ from, ...index }) =>
+  beginningAt(index, from),
+);
 
 /**
  * One step of the walk through the nodes that contain a point: goes down to the next node with entries unless the
@@ -177,56 +177,47 @@ const fromCell = fn('fromCell', { x: u32, y: u32, ...indexParameters }, walk, ({
  */
 const nextHolder = fn(
   'nextHolder',
-  { x: u32, y: u32, point: u32, ...walk, ...indexParameters, edge: array(u32), ends: array(i32) },
+  { x: u32, y: u32, point: u32, ...walk, ...indexParameters, passages: array(i32) },
   { more: bool, emits: bool, state: walk, value: { point: u32, entry: u32 } },
-  ({ x, y, point, edge, ends, words, nodes, entries, bits: _, ...start }) => {
-    const firstChild = Var(start.firstChild);
-    const children = Var(start.children);
-    const entry = Var(start.entry);
-    const end = Var(start.end);
-    const shift = Var(start.shift);
+  ({ x, y, point, passages, words, nodes, entries, bits: _, ...start }) => {
+    const node = Var(start);
+    const { code, entry, end } = node;
     const goesOn = Var(bool(true));
     While(
       () => goesOn.and(entry.eq(end)),
       () => {
-        const { holding, isThere } = childWith({ firstChild, children }, shift.sub(1), { x, y });
-        goesOn.set(isThere.and(shift.gt(0)));
-        If(goesOn, () => {
-          const node = nodeIn({ words, nodes }, holding);
-          firstChild.set(node.firstChild);
-          children.set(node.children);
-          entry.set(node.firstEntry);
-          end.set(node.firstEntry.add(node.entryCount));
-          shift.set(shift.sub(1));
-        });
+        const { holding, isThere } = childIn(node, { x, y });
+        goesOn.set(isThere);
+        If(goesOn, () => node.set(nodeIn({ words, nodes }, holding)));
       },
     );
-    const isHeld = Var(bool(false));
+    const isHeld = Var(goesOn.and(isWhole(code)));
     const read = (at: U32): EntryReader => entryIn({ words, entries }, at);
-    If(goesOn, () => isHeld.set(entryHolds({ x, y, entry, shift, edge, ends, read })));
+    const flips = (at: U32, corner: Place): Bool => flipsWay(passages, at, corner, { x, y });
+    If(goesOn.and(isHeld.not()), () => isHeld.set(entryHolds({ x, y, entry, shift: shiftOf(code), flips, read })));
     const following = entry.add(u32(goesOn));
     return {
-      more: following.lt(end).or(goesOn.and(children.ne(0))),
+      more: following.lt(end).or(goesOn.and(hasChildren(code))),
       emits: isHeld,
-      state: { firstChild, children, entry: following, end, shift },
+      state: { ...node, entry: following },
       value: { point, entry },
     };
   },
 );
 
-/** A point, an entry whose quadrant contains it, the logarithm of the quadrant's side, and how to read entries. */
+/** A point, an entry whose quadrant contains it, and the logarithm of the quadrant's side. */
 interface PointAtEntry {
   readonly x: U32;
   readonly y: U32;
   readonly entry: U32;
   readonly shift: U32;
-  readonly edge: ArrayValue<'u32'>;
-  readonly ends: ArrayValue<'i32'>;
   readonly read: (entry: U32) => EntryReader;
+  /** Whether the edge of a passage turns inside and outside on the way from the quadrant's corner to the point. */
+  readonly flips: (passage: U32, corner: Place) => Bool;
 }
 
 /** Whether the polygon of an entry contains a point, which is in the entry's quadrant. */
-function entryHolds({ x, y, entry, shift, edge, ends, read }: PointAtEntry): Bool {
+function entryHolds({ x, y, entry, shift, read, flips }: PointAtEntry): Bool {
   const found = read(entry);
   const inside = Var(u32(found.boundary.eq(0)));
   // Starts at the entry of the polygon's first sheet (a group of parts that do not overlap). Goes on with the entries
@@ -240,7 +231,7 @@ function entryHolds({ x, y, entry, shift, edge, ends, read }: PointAtEntry): Boo
       inside.set(corner);
       const quadrant = { x: x.shr(shift).shl(shift), y: y.shr(shift).shl(shift) };
       For(first, first.add(count), (at) => {
-        inside.set(inside.xor(u32(flipsWay(ends, edge.at(at), quadrant, { x, y }))));
+        inside.set(inside.xor(u32(flips(at, quadrant))));
       });
       sheet.set(sheet.add(1));
       goesOn.set(inside.eq(0).and(read(sheet).boundary.eq(2)));
@@ -270,6 +261,7 @@ const isHeld = fn(
       first: first.at(at),
       count: count.at(at),
     });
+    const flips = (at: U32, corner: Place): Bool => flipsWay(ends, edge.at(at), corner, { x, y });
     const found = Var(bool(false));
     const node = Var(u32(0));
     const shift = Var(u32(DOMAIN_BITS));
@@ -283,7 +275,7 @@ const isHeld = fn(
         While(
           () => entry.lt(end).and(found.not()),
           () => {
-            found.set(entryHolds({ x, y, entry, shift, edge, ends, read }));
+            found.set(entryHolds({ x, y, entry, shift, read, flips }));
             entry.set(entry.add(1));
           },
         );
