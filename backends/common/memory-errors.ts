@@ -25,3 +25,11 @@ export function outOfMemory(bytes: number, live: number, limit: number): OutOfMe
     remedy: 'Raise limits.memoryBytes, free columns earlier, or work in smaller windows.',
   });
 }
+
+/** The error for an array that the JavaScript engine refuses: it is too large for one array, or for the machine. */
+export function outOfHostMemory(bytes: number, cause: unknown): OutOfMemoryError {
+  return new OutOfMemoryError('memory/host', `The host could not allocate ${bytes} bytes in one piece.`, {
+    remedy: 'Free columns earlier, or work in smaller windows.',
+    cause,
+  });
+}

@@ -1,6 +1,6 @@
 import type { ArrayBinding, CountRef, DeviceBuffer, Length, Storage } from '../../primitives/contract/backend.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
-import { outOfMemory, usedAfterRelease } from '../common/memory-errors.ts';
+import { outOfHostMemory, outOfMemory, usedAfterRelease } from '../common/memory-errors.ts';
 import type { ArrayReader } from './emit-javascript.ts';
 
 type StorageView = Uint32Array | Int32Array | Float32Array | Uint8Array | Int8Array | Uint16Array | Int16Array;
@@ -44,7 +44,7 @@ export function createHostMemory(limitBytes: number): HostMemory {
     allocate(words) {
       const bytes = words * 4;
       if (live.bytes + bytes > limitBytes) throw outOfMemory(bytes, live.bytes, limitBytes);
-      const buffer: HostBuffer = { id: nextId++, words, views: viewsOf(new ArrayBuffer(bytes)) };
+      const buffer: HostBuffer = { id: nextId++, words, views: allocateViews(bytes) };
       buffers.set(buffer.id, buffer);
       live.buffers++;
       live.bytes += bytes;
@@ -89,6 +89,14 @@ const elementsOf: Readonly<Record<Storage, Elements>> = {
   u16: (view, offset) => (index) => view[offset + index]!,
   i16: (view, offset) => (index) => view[offset + index]!,
 };
+
+function allocateViews(bytes: number): HostBuffer['views'] {
+  try {
+    return viewsOf(new ArrayBuffer(bytes));
+  } catch (cause) {
+    throw outOfHostMemory(bytes, cause);
+  }
+}
 
 function viewsOf(memory: ArrayBuffer): HostBuffer['views'] {
   return {

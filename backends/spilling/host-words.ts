@@ -1,4 +1,4 @@
-import { OutOfMemoryError } from '../../primitives/checks/errors.ts';
+import { outOfHostMemory } from '../common/memory-errors.ts';
 
 /** The words of a buffer in host memory, in chunks that are allocated at the first access. Unwritten words are 0. */
 export interface HostWords {
@@ -72,9 +72,6 @@ function allocate(words: number): Uint32Array {
   try {
     return new Uint32Array(words);
   } catch (cause) {
-    throw new OutOfMemoryError('memory/host', `The host could not allocate ${4 * words} bytes to spill to.`, {
-      remedy: 'Free columns earlier, or work in smaller windows.',
-      cause,
-    });
+    throw outOfHostMemory(4 * words, cause);
   }
 }

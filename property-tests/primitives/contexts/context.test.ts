@@ -397,4 +397,11 @@ describe('a memory limit', () => {
     expect(live(context)).toBe(1);
     await context.close();
   });
+
+  test('what no JavaScript engine allocates is an error of memory, too', () => {
+    const { allocate, counters } = createReferenceBackend({ limits: { memoryBytes: 2 ** 53 } });
+    expect(() => allocate(2 ** 50)).toThrow(OutOfMemoryError);
+    expect(() => allocate(2 ** 50)).toThrow(code('memory/host'));
+    expect(counters.liveBytes).toBe(0);
+  });
 });
