@@ -12,6 +12,7 @@ import {
   type Limits,
 } from '../../primitives/contract/backend.ts';
 import { createCache } from '../../primitives/host/cache.ts';
+import type { Url } from '../../primitives/host/platform-types.ts';
 import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
 import { cached } from '../common/cached.ts';
 import { createWatchdog, type Watchdog } from '../common/watchdog.ts';
@@ -62,7 +63,7 @@ export interface WorkersOptions {
    * Only on pages: the address at which the page serves `quadrille/page-worker.js`, the program of the workers. If
    * omitted, the workers are started from a `blob:` address, which a Content-Security-Policy may forbid.
    */
-  readonly workerUrl?: string | URL | undefined;
+  readonly workerUrl?: string | Url | undefined;
 }
 
 const OPTIONS: FieldKinds<WorkersOptions> = {
@@ -347,7 +348,6 @@ function createBackend(
     until,
     flush: () => held.flush(),
     copy: (launch) => run(launch, false),
-    compile,
   });
 
   const tapes = createTapes({

@@ -1,6 +1,6 @@
 import type { LentWords, WordSink, WordSource } from '../../../primitives/contract/backend.ts';
 import { fillMemory } from '../../common/fill-memory.ts';
-import type { Launch, Launcher } from '../commands/launch.ts';
+import type { Launch } from '../commands/launch.ts';
 import type { Pool } from '../threads/pool.ts';
 import { COPY_CHUNK, emitCopyKernel } from '../wasm/runtime.ts';
 import type { PendingRead, SharedBuffer, SharedMemory } from './shared-memory.ts';
@@ -8,7 +8,6 @@ import type { PendingRead, SharedBuffer, SharedMemory } from './shared-memory.ts
 export interface TransfersOptions {
   readonly memory: SharedMemory;
   readonly pool: Pool;
-  readonly compile: Launcher['compile'];
   /** Moves to the queue all commands that wait to be fused. */
   flush(): void;
   /** Adds a launch (a command that is ready to run) to the queue. The command copies words. */
@@ -48,9 +47,12 @@ export interface Transfers {
 /** Number of words that a read copies before it yields to the event loop. */
 const COPY_SLICE = 2 ** 20;
 
-export function createTransfers({ memory, pool, compile, flush, copy, until }: TransfersOptions): Transfers {
+export function createTransfers({ memory, pool, flush, copy, until }: TransfersOptions): Transfers {
   const { allocator } = memory;
   const underWay = new Set<Promise<void>>();
+  // Only the pace of the workers decides whether it is needed. So it is there from the beginning, and no repeated call
+  // compiles it.
+  const copyKernel = pool.install([emitCopyKernel()]);
 
   const write: Transfers['write'] = (buffer, word, data) => {
     flush();
@@ -87,8 +89,7 @@ export function createTransfers({ memory, pool, compile, flush, copy, until }: T
   };
 
   const issueCopy = (to: number, from: number, bytes: number): void => {
-    const kernel = compile('copy', () => [emitCopyKernel()]);
-    const phase = { run: kernel.functions[0]!, length: [0, 0, bytes], chunkSize: COPY_CHUNK, minimum: 0 } as const;
+    const phase = { run: copyKernel, length: [0, 0, bytes], chunkSize: COPY_CHUNK, minimum: 0 } as const;
     copy({ words: [0, 0, bytes, COPY_CHUNK, to, from, bytes], phases: [phase] });
   };
 

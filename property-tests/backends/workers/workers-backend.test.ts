@@ -355,6 +355,26 @@ test('launches that differ only in lengths, offsets and uniforms share compiled 
   });
 });
 
+test('reads that a command or a write overtakes compile nothing', async () => {
+  await withBackend({}, async (backend) => {
+    const n = 2 ** 18;
+    const [first, second] = [randomWords(n), randomWords(n)];
+    const [a, b, into] = [upload(backend, first), upload(backend, second), backend.allocate(n)];
+    const reads: Promise<Uint32Array>[] = [];
+    const readStepOf = (from: DeviceBuffer): void => {
+      step(backend, from, into, n, nextSlowly);
+      reads.push(backend.read(into, 0, n));
+    };
+    readStepOf(a);
+    const { compilations } = backend.counters;
+    readStepOf(b);
+    backend.write(into, 0, first);
+    reads.push(backend.read(into, 0, n));
+    expect(await Promise.all(reads)).toEqual([stepped(first), stepped(second), first]);
+    expect(backend.counters.compilations).toBe(compilations);
+  });
+});
+
 /** Maximum acceptable delay of the event loop, as a share of the time of a sort. */
 const SHORT = 1 / 5;
 
