@@ -66,7 +66,7 @@ export function pipelined<T extends { readonly name: string }>(
 function parseStage<T extends { readonly name: string }>(
   g: GraphBuilder<Context>,
   tiles: Port<TilePair<T>>,
-  { parse, migrate, onError = 'stop', parseLanes = DEFAULT_LANES }: Stages<T>,
+  { context, parse, migrate, onError = 'stop', parseLanes = DEFAULT_LANES }: Stages<T>,
   balance: Migrator,
 ): Port<ParsedTile> {
   const underOwn = ownSignals();
@@ -82,6 +82,7 @@ function parseStage<T extends { readonly name: string }>(
   const stage = balance.upstream('parse', {
     cpu: readBy(parse),
     gpu: readBy(migrate.parseOnGpu),
+    gpuRunsOn: placeOf(context),
     cpuLanes: parseLanes,
     gpuLanes: GPU_TILES,
     ordered: true,
@@ -141,19 +142,24 @@ function aggregateStage<T extends { readonly name: string }>(
     const onContext = replaceable(place, again);
     return (batch: TileTask[]) => onContext((ready) => aggregate(ready, batch, matching));
   };
-  const runsOn = context.backend.name.startsWith('webgpu') ? 'gpu' : 'cpu';
+  const runsOn = placeOf(context);
   if (migrate === undefined) {
     return g.stage('aggregate', batches, on(context, reopen), { capacity: BATCHES_WAITING, runsOn });
   }
   const stage = balance.downstream('aggregate', {
     gpu: on(context, undefined),
     cpu: on(migrate.cpu, reopen),
+    gpuRunsOn: runsOn,
     cpuLanes: CPU_BATCHES,
     capacity: BATCHES_WAITING,
     sizeOf: pairsOf,
     ordered: true,
   });
   return g.pipe('aggregate', batches, stage);
+}
+
+function placeOf({ backend }: Context): 'cpu' | 'gpu' {
+  return backend.name === 'webgpu' ? 'gpu' : 'cpu';
 }
 
 const BATCHES_WAITING = 4;

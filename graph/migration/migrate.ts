@@ -11,7 +11,7 @@ import {
   someOptions,
 } from '../../primitives/checks/kinds.ts';
 import { requireLanes } from '../definition/pull-map.ts';
-import type { NodeKind, StageCounters } from '../definition/shape.ts';
+import type { NodeKind, NodeMeta, StageCounters } from '../definition/shape.ts';
 import { inletOf, type Stage, snapshot } from '../definition/stage.ts';
 import { aCapacity, checkedCapacity } from '../run/channel.ts';
 import { anObserver } from '../run/observer.ts';
@@ -137,6 +137,7 @@ const MIGRATED: Kind = someOptions<MigratedOptions<never, never> & MigratorOptio
   cpu: aFunction,
   gpuLanes: optional(aNumber),
   cpuLanes: optional(aNumber),
+  gpuRunsOn: optional(aWord(['cpu', 'gpu'])),
   capacity: optional(aCapacity),
   sizeOf: optional(aFunction),
   ordered: optional(aFlag),
@@ -161,6 +162,7 @@ function twoSided<A, B>(
   const lanes = lanesOf(options, 'gpu') + lanesOf(options, 'cpu');
   for (const side of ['gpu', 'cpu'] as const) requireLanes(name, lanesOf(options, side));
   const capacity = checkedCapacity({ ...boundsOf(options), sizeOf: options.sizeOf, name });
+  const runsOn = options.gpuRunsOn === 'cpu' ? 'cpu' : 'either';
   const role = home === 'gpu' ? 'downstream' : 'upstream';
   const runs = new ReplaySubject<TwoSidedRun<A, B>>(1);
   let latest: TwoSidedRun<A, B> | undefined;
@@ -182,7 +184,7 @@ function twoSided<A, B>(
     });
 
   return Object.assign(operator, {
-    meta: { name, kind: 'map' as NodeKind, lanes, capacity, runsOn: 'either' as const },
+    meta: { name, kind: 'map' as NodeKind, lanes, capacity, runsOn: runsOn as NodeMeta['runsOn'] },
     counters: () => (latest === undefined ? nothingYet : { ...snapshot(latest.counts), ...latest.migrations }),
     occupancy$: runs.pipe(switchMap(({ edge }) => edge.occupancy$)),
   });

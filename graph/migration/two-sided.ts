@@ -25,6 +25,11 @@ export interface MigratedOptions<A, B> {
    */
   readonly gpuLanes?: number | undefined;
   readonly cpuLanes?: number | undefined;
+  /**
+   * Where the function `gpu` runs, for drawings and traces. Default `gpu`; `cpu` if its context is on worker threads,
+   * say.
+   */
+  readonly gpuRunsOn?: 'cpu' | 'gpu' | undefined;
   /** Capacity of the edge into the stage. Default: the number of lanes of both sides together. */
   readonly capacity?: number | Capacity | undefined;
   /**
@@ -346,7 +351,7 @@ export class TwoSidedRun<A, B> implements Migratable {
         record: task.parcel.name,
         start,
         end,
-        runsOn: side,
+        runsOn: side === 'gpu' ? (this.#options.gpuRunsOn ?? 'gpu') : 'cpu',
         outcome,
       });
       if (outcome === 'done') {

@@ -60,7 +60,7 @@ export function runReport(trace: Trace, options: ReportOptions = {}): string {
     { title: 'Graph', svg: drawSvg(trace.shape, { counters: trace.counters }) },
     { title: 'Nodes', table: nodeTable(trace) },
     { title: 'Edges', table: edgeTable(edges) },
-    { title: 'Utilisation', text: UTILISATION, svg: drawUtilisation(trace) },
+    { title: 'Utilisation', text: utilisationText(trace), svg: drawUtilisation(trace) },
     { title: 'Occupancy', text: OCCUPANCY, svg: drawOccupancy(trace) },
     ...(trace.marks.length === 0 ? [] : [{ title: 'Events', table: markTable(trace) }]),
   ];
@@ -71,9 +71,13 @@ export function runReport(trace: Trace, options: ReportOptions = {}): string {
   return reportPage({ title, told, sections: all });
 }
 
-const UTILISATION =
-  'Part of the time of its lanes that each node was at work: on the CPU in blue, on the GPU in green above it. ' +
-  'Ticks are events.';
+function utilisationText({ spans }: Trace): string {
+  const colours = spans.some(({ runsOn }) => runsOn === 'gpu')
+    ? ': on the CPU in blue, on the GPU in green above it'
+    : '';
+  return `Part of the time of its lanes that each node was at work${colours}. Ticks are events.`;
+}
+
 const OCCUPANCY =
   'Items on each edge: the line is the mean, the area the most at once; the full height is its capacity.';
 

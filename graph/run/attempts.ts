@@ -103,7 +103,8 @@ async function attemptElsewhere<A, B>(
   context: ItemContext,
   attempt: number,
 ): Promise<B | Skipped> {
-  const runsOn = node.meta.runsOn === 'gpu' ? 'cpu' : node.meta.runsOn === 'cpu' ? 'gpu' : 'either';
+  // What is not on the GPU may be on other threads, too.
+  const runsOn = node.meta.runsOn === 'gpu' ? 'cpu' : 'either';
   node.counts.migrated++;
   mark(node, 'migrate/failed', { ...named(parcel, context), attempt });
   try {

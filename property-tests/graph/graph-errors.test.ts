@@ -9,6 +9,7 @@ import {
   type Port,
   stage,
   type TraceMark,
+  type WorkSpan,
 } from '../../graph/index.ts';
 import type { GraphError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
@@ -94,19 +95,26 @@ describe('an item that fails', () => {
     },
   );
 
-  test.prop({ failures: failureCounts, elsewhereFails: fc.boolean() })(
+  test.prop({ failures: failureCounts, elsewhereFails: fc.boolean(), runsOn: fc.constantFrom('cpu', 'gpu') })(
     'is migrated to the other side before it is skipped',
-    async ({ failures, elsewhereFails }) => {
+    async ({ failures, elsewhereFails, runsOn }) => {
       const elsewhere = (item: number): number => {
         if (elsewhereFails) throw new Error('nor here');
         return item;
       };
       const onError = { retry: 1, migrate: true, orElse: 'skip' as const };
-      const run = failingGraph(failures, { onError, elsewhere: elsewhere as never, runsOn: 'gpu' }).run();
+      const definition = failingGraph(failures, { onError, elsewhere: elsewhere as never, runsOn });
+      const places = new Set<string>();
+      const span = ({ node, runsOn }: WorkSpan): void => void (node === 'work' && places.add(runsOn));
+      const observer = { span, occupancy: () => {}, mark: () => {} };
+      const run = definition.run(undefined, { observer });
       const errors: ItemError[] = [];
       run.errors$.subscribe((error) => errors.push(error));
       const good = await run.result;
       const moved = failures.filter((count) => count > 1).length;
+      // What is not on the GPU need not be on a GPU elsewhere.
+      const elsewhereOn = runsOn === 'gpu' ? 'cpu' : 'either';
+      expect(places).toEqual(new Set([...(failures.length > 0 ? [runsOn] : []), ...(moved > 0 ? [elsewhereOn] : [])]));
       expect(good).toHaveLength(failures.length - (elsewhereFails ? moved : 0));
       expect(run.counters()[1]).toMatchObject({ migrated: moved, skipped: elsewhereFails ? moved : 0 });
       expect(errors.every(({ attempts, cause }) => attempts === 3 && (cause as Error).message === 'nor here')).toBe(

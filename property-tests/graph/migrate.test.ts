@@ -192,6 +192,15 @@ describe('the migrated item', () => {
     expect(sides.size).toBe(sizes.length);
   });
 
+  test.each(['gpu', 'cpu'] as const)('is traced where its function runs: on the %s', async (gpuRunsOn) => {
+    const observer = recorder();
+    const double = (x: number): number => 2 * x;
+    const doubled = migrate('double', { gpu: double, cpu: double, gpuRunsOn, enabled: false, observer });
+    expect(await all(pull([1, 2, 3]).pipe(doubled))).toEqual([2, 4, 6]);
+    expect(doubled.meta.runsOn).toBe(gpuRunsOn === 'cpu' ? 'cpu' : 'either');
+    expect(observer.spans.map(({ runsOn }) => runsOn)).toEqual([gpuRunsOn, gpuRunsOn, gpuRunsOn]);
+  });
+
   test('does not exist while lanes of the other side are blocked downstream', async () => {
     const { gate, open } = held();
     const id = async (x: number): Promise<number> => x;

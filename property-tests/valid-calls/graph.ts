@@ -28,7 +28,16 @@ const free = (): void => {};
 const table = { columns: ['a'], rows: [[1]] };
 const sections = [{ title: 'Result', 'text?': 'good', 'table?': table, 'svg?': '<svg/>' }];
 const migrated = {
-  ...{ gpu: size, cpu: size, 'gpuLanes?': 1, 'cpuLanes?': 1, 'capacity?': 2, 'sizeOf?': size, 'ordered?': true },
+  ...{
+    gpu: size,
+    cpu: size,
+    'gpuLanes?': 1,
+    'cpuLanes?': 1,
+    'gpuRunsOn?': 'cpu',
+    'capacity?': 2,
+    'sizeOf?': size,
+    'ordered?': true,
+  },
   ...{ 'overflow?': 'fail', 'onError?': 'stop', 'onFailed?': free, 'discard?': free, 'discardResult?': free },
   ...{ 'observer?': observer, 'now?': size },
 };
