@@ -7,28 +7,28 @@ import { promisify } from 'node:util';
 import ts from 'typescript';
 import { afterAll, describe, expect, test } from 'vitest';
 import { builtCommand, builtPackage } from '../support/built-package.ts';
+import { blocks, codeOf, pages, pagesWith } from './guide-pages.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
-const pages = ['README.md', ...readdirSync(join(root, 'docs', 'guide')).map((name) => join('docs', 'guide', name))];
 
-/** The contents of all fenced blocks on a page that are in the given language, joined. */
-function blocks(page: string, language: string): string {
-  const text = readFileSync(join(root, page), 'utf8');
-  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, body]) => body).join('');
-}
-
-function pagesWith(language: string): string[] {
-  return pages.filter((page) => blocks(page, language) !== '');
-}
-
-/** The program that the code blocks of a page form. It imports the package that was built for the tests. */
+/**
+ * The program that the code blocks of a page form, as a reader pastes them into one file. It imports the package that
+ * was built for the tests. Only the programs of pages that name such a file `.mts` are TypeScript; all others run in
+ * Node as they are.
+ */
 function programOf(page: string, built: string): string {
-  const code = blocks(page, 'ts').replaceAll(/from 'quadrille(\/[^']+)?'/g, (_, entry: string | undefined) => {
+  const code = codeOf(page).replaceAll(/from 'quadrille(\/[^']+)?'/g, (_, entry: string | undefined) => {
     return `from '${pathToFileURL(join(built, 'dist', entry ?? '', 'index.js')).href}'`;
   });
+  if (!readFileSync(join(root, page), 'utf8').includes('.mts`')) return code;
   const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
   return ts.transpileModule(code, { compilerOptions }).outputText;
+}
+
+/** What the program of a page prints. */
+function text(page: string): string {
+  return blocks(page, 'text').join('');
 }
 
 /**
@@ -86,13 +86,13 @@ describe('the code of the documentation', () => {
   test.each(pagesWith('ts'))('of %s prints what the page shows', async (page) => {
     const program = ['--input-type=module', '-e', programOf(page, await builtPackage())];
     const { stdout, stderr } = await run(process.execPath, program, { cwd: root });
-    expect(blocks(page, 'text')).not.toBe('');
-    expect([stdout, stderr]).toEqual([blocks(page, 'text'), '']);
+    expect(text(page)).not.toBe('');
+    expect([stdout, stderr]).toEqual([text(page), '']);
   });
 
   test.each(pagesWith('console'))('of %s reproduces the sessions on the page', async (page) => {
     const folder = clone();
-    const session = blocks(page, 'console');
+    const session = blocks(page, 'console').join('');
     const { stdout } = await run('bash', ['-c', shellScript(session, await builtCommand())], { cwd: folder });
     expect(withoutTimes(stdout)).toBe(withoutTimes(session));
     // The images on the page must be equal to those that its commands draw.
@@ -103,7 +103,13 @@ describe('the code of the documentation', () => {
   });
 
   test.each(pages)('exists in %s', (page) => {
-    expect(blocks(page, 'ts') + blocks(page, 'console')).not.toBe('');
+    expect([...blocks(page, 'ts'), ...blocks(page, 'console')]).not.toEqual([]);
+  });
+
+  test.each(pagesWith('ts'))('of %s imports at the top, so that no later block looks as if it ran alone', (page) => {
+    const [first, ...others] = blocks(page, 'ts');
+    expect(first).toMatch(/^import /);
+    expect(others.filter((block) => /^import /m.test(block))).toEqual([]);
   });
 });
 
