@@ -18,6 +18,7 @@ import { type OnWarning, QuadrilleWarning, warn } from './primitives/checks/warn
 import { Context } from './primitives/context/context.ts';
 import type { Backend, Limits } from './primitives/contract/backend.ts';
 import type { GpuDevice } from './primitives/contract/gpu-types.ts';
+import type { Url } from './primitives/host/platform-types.ts';
 
 /** Options of `open`: the backend, its device, and its limits. */
 export interface OpenOptions {
@@ -49,7 +50,7 @@ export interface OpenOptions {
    * Only on pages: the address of `quadrille/page-worker.js`, which is the program of the workers. Without this option,
    * workers are started from a `blob:` address, which a Content-Security-Policy may forbid.
    */
-  readonly workerUrl?: string | URL | undefined;
+  readonly workerUrl?: string | Url | undefined;
   /** Overrides for limits of the backend. A limit can only be lowered, never raised. */
   readonly limits?: Partial<Limits> | undefined;
   /**

@@ -1,5 +1,6 @@
 import type { ElementType } from '../bench/harness/experiment.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import { remedyFor, suggest } from '../primitives/checks/suggest.ts';
 import {
   ADAPTER_SPEC,
   type AdapterChoice,
@@ -11,7 +12,6 @@ import {
 import { type OptionSpec, parsed, readCommand, strayWord, text } from './command-line.ts';
 import { counted } from './grouped.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
-import { remedyFor, suggest } from './suggest.ts';
 import { parseCount } from './values.ts';
 
 export type BenchBackend = 'workers' | 'webgpu' | 'reference';

@@ -2,8 +2,8 @@ import { ELEMENT_TYPES, type Experiment, type ExperimentFile } from '../bench/ha
 import { UsageError } from '../formats/usage-error.ts';
 import { QuadrilleError } from '../primitives/checks/errors.ts';
 import { messageOf } from '../primitives/checks/message-of.ts';
+import { remedyFor, suggest } from '../primitives/checks/suggest.ts';
 import { importFile } from './import-file.ts';
-import { remedyFor, suggest } from './suggest.ts';
 
 /**
  * Loads the experiments of a user's module. The module's default export is an experiment, a list of experiments, or a

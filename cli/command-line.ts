@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { UsageError } from '../formats/usage-error.ts';
+import { remedyFor, suggest } from '../primitives/checks/suggest.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
-import { remedyFor, suggest } from './suggest.ts';
 
 /** An option of a command. The parser and the help text use this description. */
 export interface OptionSpec {

@@ -1,4 +1,5 @@
 import { UsageError } from '../formats/usage-error.ts';
+import { suggest } from '../primitives/checks/suggest.ts';
 import { COMMANDS, type Commands, print, type Session } from './commands.ts';
 import { EXIT, exitCodeOf } from './failure.ts';
 import { MAIN_HELP } from './help.ts';
@@ -6,7 +7,6 @@ import { humanLog } from './human-log.ts';
 import { Interrupted, type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
 import { type Log, type LogStream, withoutRepeats } from './log.ts';
-import { suggest } from './suggest.ts';
 
 /** The output streams of a command. */
 export interface Streams {

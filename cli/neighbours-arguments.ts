@@ -1,8 +1,8 @@
 import { type HostMetric, METRIC_NAMES, metricCalled, recordOf } from '../algorithms/neighbours/metrics.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import { remedyFor, suggest } from '../primitives/checks/suggest.ts';
 import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, parseCompute } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
-import { remedyFor, suggest } from './suggest.ts';
 import { parseTableInOut, type TableInOut, tableSpecs } from './table-files.ts';
 import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
 

@@ -1,6 +1,6 @@
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { nearestName, remedyFor } from './suggest.ts';
+import { nearestName, remedyFor } from '../primitives/checks/suggest.ts';
 import { parseColumns } from './table-text/questions.ts';
 
 /** The columns of a table that contain the coordinates. */

@@ -1,4 +1,5 @@
 import { UsageError } from '../formats/usage-error.ts';
+import { remedyFor, suggest } from '../primitives/checks/suggest.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
 import type { QueueStatus, RunStatus, WorkerStatus } from '../queues/index.ts';
 import { counted, grouped } from './grouped.ts';
@@ -6,7 +7,6 @@ import type { QueueListOptions, QueueRunOptions } from './queue-arguments.ts';
 import type { QueuePlace } from './queue-options.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
-import { remedyFor, suggest } from './suggest.ts';
 import { textTable } from './text-table.ts';
 import { RunRecord } from './zonal-record.ts';
 

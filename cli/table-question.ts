@@ -3,7 +3,7 @@ import { chosenFields } from '../formats/tables/table-errors.ts';
 import type { TableField, TableFile } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
-import { nearestName, remedyFor } from './suggest.ts';
+import { nearestName, remedyFor } from '../primitives/checks/suggest.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { parseAggregates, parseColumns, parseCondition } from './table-text/questions.ts';
 import { timesInCondition } from './table-times.ts';

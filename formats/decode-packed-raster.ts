@@ -2,6 +2,7 @@ import type { Sample, Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aFunction, aRecord, aSignal, aText, aWhole, optional, someOptions } from '../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../primitives/host/platform-types.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { type GeoTiffRaster, type TiffExtras, writeTiff } from './geotiff-writer.ts';
 import type { BandMetadata, PackedMetadata } from './packed-rasters/metadata.ts';

@@ -13,6 +13,7 @@ import {
   optional,
   someOptions,
 } from '../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../primitives/host/platform-types.ts';
 import type { Context } from '../primitives/index.ts';
 import { stageOutputs } from './atomic-write.ts';
 import { openFileBytes } from './file-bytes.ts';

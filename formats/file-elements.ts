@@ -6,6 +6,7 @@ import { FormatError } from '../primitives/checks/errors.ts';
 import { anything, aWhole, type FieldKinds, optional } from '../primitives/checks/kinds.ts';
 import { bytesOf, STORAGES } from '../primitives/columns/host-array.ts';
 import type { Storage } from '../primitives/contract/backend.ts';
+import type { Url } from '../primitives/host/platform-types.ts';
 import type { ElementReader } from '../primitives/index.ts';
 import { fileError } from './file-error.ts';
 
@@ -48,7 +49,7 @@ const OPTIONS: FieldKinds<FileElementsOptions<Storage>> = {
  * read; // Float32Array [2, 3]
  */
 export async function fileElements<E extends Storage>(
-  file: string | URL | number,
+  file: string | Url | number,
   options: FileElementsOptions<E>,
 ): Promise<ElementReader<E>> {
   const isDescriptor = Number.isInteger(file) && (file as number) >= 0;
@@ -82,7 +83,7 @@ const closeFile = promisify(close);
 const readFile = promisify(read);
 const statsOf = (descriptor: number): Promise<BigIntStats> => promisify(fstat)(descriptor, { bigint: true });
 
-function sharedFile(file: string | URL | number): SharedFile {
+function sharedFile(file: string | Url | number): SharedFile {
   const name = typeof file === 'number' ? `file descriptor ${file}` : file instanceof URL ? fileURLToPath(file) : file;
   let users = 0;
   let opened: Promise<{ readonly descriptor: number; readonly stats: BigIntStats }> | undefined;

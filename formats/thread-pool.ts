@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { QuadrilleError } from '../primitives/checks/errors.ts';
+import type { AbortSignal } from '../primitives/host/platform-types.ts';
 import { type FlatError, restoreError } from './flat-error.ts';
 
 /** The message with which a thread replies to a request. It is an answer or an error. */

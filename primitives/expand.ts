@@ -69,18 +69,12 @@ const OPTIONS: FieldKinds<ExpandOptions> = {
  * await ctx.read(expand(rows, ctx.column(Uint32Array.of(2, 1)), pair, { capacity: 8 }));
  * // { id: Uint32Array [7, 7, 8], rank: Uint32Array [0, 1, 0] }
  */
-export function expand<R extends Shape>(
+export function expand<R extends Shape, C extends number | undefined = undefined>(
   rows: Table,
   counts: Column<'u32'> | number,
   functor: ExpandFunctor<R>,
-  options: ExpandOptions & { readonly capacity: number },
-): ColumnsOf<R>;
-export function expand<R extends Shape>(
-  rows: Table,
-  counts: Column<'u32'> | number,
-  functor: ExpandFunctor<R>,
-  options?: ExpandOptions & { readonly capacity?: never },
-): Promise<ColumnsOf<R>>;
+  options?: ExpandOptions & { readonly capacity?: C },
+): C extends number ? ColumnsOf<R> : Promise<ColumnsOf<R>>;
 export function expand<R extends Shape>(
   rows: Table,
   counts: Column<'u32'> | number,

@@ -74,18 +74,12 @@ const OPTIONS: FieldKinds<UnfoldOptions> = {
  * await ctx.read(unfold(rows, start, collatz, { capacity: 16 }));
  * // Uint32Array [3, 10, 5, 16, 8, 4, 2, 1, 1, 4, 2, 1]
  */
-export function unfold<S extends WalkState, R extends Shape>(
+export function unfold<S extends WalkState, R extends Shape, C extends number | undefined = undefined>(
   rows: Table,
   start: WalkStart<S>,
   step: WalkStep<S, R>,
-  options: UnfoldOptions & { readonly capacity: number },
-): ColumnsOf<R>;
-export function unfold<S extends WalkState, R extends Shape>(
-  rows: Table,
-  start: WalkStart<S>,
-  step: WalkStep<S, R>,
-  options?: UnfoldOptions & { readonly capacity?: never },
-): Promise<ColumnsOf<R>>;
+  options?: UnfoldOptions & { readonly capacity?: C },
+): C extends number ? ColumnsOf<R> : Promise<ColumnsOf<R>>;
 export function unfold<S extends WalkState, R extends Shape>(
   rows: Table,
   start: WalkStart<S>,

@@ -12,6 +12,7 @@ import {
   someOptions,
   someRecord,
 } from '../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../primitives/host/platform-types.ts';
 import { fullSettings, type QueueSettings, SETTINGS } from './queue-settings.ts';
 import type { FromThread, ServingSetup, ToThread, WorkerNews } from './serving-messages.ts';
 

@@ -1,4 +1,5 @@
 import { aSignal, aWhole, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { DetectedCells } from './detect-cells.ts';
 import { DETECTION_OPTIONS, type DetectionOptions } from './detection-options.ts';
 import { aHostFrame, type HostFrame } from './frame.ts';

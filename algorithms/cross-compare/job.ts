@@ -17,6 +17,7 @@ import {
   someOptions,
 } from '../../primitives/checks/kinds.ts';
 import { Context } from '../../primitives/context/context.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import { aMatching, type MatchOptions } from './matching.ts';
 import type { TileComparison, TileSide } from './tile-comparison.ts';
 import type { TileSet } from './tile-pairs.ts';

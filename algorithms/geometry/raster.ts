@@ -11,6 +11,7 @@ import {
   type Kind,
   optional,
 } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 /** Sample types that a raster band may have. */
 export type Sample = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32';

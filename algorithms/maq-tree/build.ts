@@ -16,7 +16,7 @@ import {
 } from '../../primitives/index.ts';
 import { freeOnFailure } from '../free-on-failure.ts';
 import { bitsUpTo, orderRows } from '../order-rows.ts';
-import type { QuadrantsWithEdges } from '../quadrants/leaves.ts';
+import type { Quadrants, QuadrantsWithEdges } from '../quadrants/leaves.ts';
 import { buildFromHost, suitsHost } from './build-from-host.ts';
 import {
   aQuadrantSet,
@@ -67,16 +67,11 @@ export interface BuildMaqTreeOptions {
  * await ctx.read({ level: tree.nodes.level, children: tree.nodes.childCount });
  * // { level: Uint32Array [0, 1, 2, 2], children: Uint32Array [1, 2, 0, 0] }
  */
-export function buildMaqTree(
+export function buildMaqTree<Q extends Quadrants>(
   context: Context,
-  sets: readonly QuadrantSet<QuadrantsWithEdges>[],
+  sets: readonly QuadrantSet<Q>[],
   options?: BuildMaqTreeOptions,
-): Promise<MaqTreeWithEdges>;
-export function buildMaqTree(
-  context: Context,
-  sets: readonly QuadrantSet[],
-  options?: BuildMaqTreeOptions,
-): Promise<MaqTree>;
+): Promise<Q extends QuadrantsWithEdges ? MaqTreeWithEdges : MaqTree>;
 export async function buildMaqTree(
   context: Context,
   sets: readonly QuadrantSet[],

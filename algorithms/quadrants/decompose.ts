@@ -60,12 +60,11 @@ export interface DecomposeOptions {
  * const quadrants = await decompose(ctx, placeInDomain(zones.polygons, WORLD), { levels: 4 });
  * await ctx.read({ code: quadrants.code.lo, level: quadrants.level }); // { code: Uint32Array [12, 13], level: Uint32Array [2, 2] }
  */
-export function decompose(
+export function decompose<E extends boolean = false>(
   context: Context,
   polygons: DomainPolygons,
-  options: DecomposeOptions & { readonly keepsEdges: true },
-): Promise<QuadrantsWithEdges>;
-export function decompose(context: Context, polygons: DomainPolygons, options: DecomposeOptions): Promise<Quadrants>;
+  options: DecomposeOptions & { readonly keepsEdges?: E },
+): Promise<E extends true ? QuadrantsWithEdges : Quadrants>;
 export async function decompose(
   context: Context,
   polygons: DomainPolygons,

@@ -1,3 +1,4 @@
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Context } from '../../primitives/index.ts';
 import {
   type BlockBits,

@@ -10,6 +10,7 @@ import {
   optional,
   where,
 } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';

@@ -15,7 +15,7 @@ import {
   truth,
 } from '../../algorithms/tables/index.ts';
 import type { UsageError } from '../../formats/usage-error.ts';
-import { nearestName } from '../suggest.ts';
+import { nearestName } from '../../primitives/checks/suggest.ts';
 import { MAX_DIGITS, numberOf } from './numbers.ts';
 import { type OptionText, textError } from './text-error.ts';
 import { type Token, tokensOf } from './tokens.ts';

@@ -1,5 +1,5 @@
 import type { Aggregate, Aggregates, Condition } from '../../algorithms/tables/index.ts';
-import { remedyFor, suggest } from '../suggest.ts';
+import { remedyFor, suggest } from '../../primitives/checks/suggest.ts';
 import { type Parser, parserOf } from './parser.ts';
 import type { OptionText } from './text-error.ts';
 import type { Token } from './tokens.ts';

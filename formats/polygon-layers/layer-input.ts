@@ -1,6 +1,7 @@
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import { fileError } from '../file-error.ts';
 import { gunzipBlocks, isGzip } from '../gzip.ts';
 

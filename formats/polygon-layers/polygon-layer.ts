@@ -1,6 +1,7 @@
 import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 
 /** The formats of polygon layers. `geojson-lines` has one Feature or geometry per line. */
 export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt';

@@ -14,6 +14,7 @@ import {
   optional,
   someOptions,
 } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 
 export type { TextColumn } from '../../algorithms/text-column.ts';
 

@@ -1,5 +1,6 @@
 import type { Note } from '../../algorithms/notes.ts';
 import type { HostTable } from '../../algorithms/tables/host-table.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 
 /** Type of the cells of a column. */
 export type FieldType =

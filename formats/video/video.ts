@@ -1,5 +1,6 @@
 import type { HostFrame } from '../../algorithms/cell-tracking/frame.ts';
 import type { Note } from '../../algorithms/notes.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 
 /** A frame of a video, as grey values. */
 export interface VideoFrame extends HostFrame {

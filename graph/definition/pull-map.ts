@@ -4,6 +4,7 @@ import { GraphError } from '../../primitives/checks/errors.ts';
 import { aFlag, aFunction, aNumber, aText, type FieldKinds } from '../../primitives/checks/kinds.ts';
 import { messageOf } from '../../primitives/checks/message-of.ts';
 import { tell } from '../../primitives/checks/warnings.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import { deliver, demandOf } from '../run/demand.ts';
 import { aSource, openReader, type PullSource } from '../run/pull-source.ts';
 

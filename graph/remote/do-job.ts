@@ -1,6 +1,7 @@
 import { GraphError } from '../../primitives/checks/errors.ts';
 import { messageOf } from '../../primitives/checks/message-of.ts';
 import type { Column } from '../../primitives/columns/column.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { NodeContext, NodeFunction } from '../run/attempts.ts';
 import { type ItemNews, type RemoteMark, readFacts, writeNews, writeThrown } from './job-wire.ts';
 import { packed, unpacked } from './wire.ts';

@@ -1,3 +1,5 @@
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
+
 /**
  * An exported function of a module that workers were started with. A job names the function, and never carries a path
  * or code.

@@ -14,6 +14,7 @@ import {
   wanted,
 } from '../../primitives/checks/kinds.ts';
 import { tell } from '../../primitives/checks/warnings.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 
 /** Limits of an edge: a bound in items and a bound in bytes. At least one of them must be finite. */
 export interface Capacity {

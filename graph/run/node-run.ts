@@ -1,6 +1,7 @@
 import { GraphError } from '../../primitives/checks/errors.ts';
 import { messageOf } from '../../primitives/checks/message-of.ts';
 import type { OnWarning } from '../../primitives/checks/warnings.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { ErrorPolicy } from '../definition/error-policy.ts';
 import type { NodeMeta } from '../definition/shape.ts';
 import { Channel, type Occupancy } from './channel.ts';
@@ -45,7 +46,7 @@ export interface NodeRun {
   readonly outputs: readonly Edge[];
   readonly counts: NodeCounts;
   /** Aborted when the run has failed or was aborted, or when no node takes the output of this node any more. */
-  readonly abort: AbortController;
+  readonly abort: { readonly signal: AbortSignal; abort(reason: unknown): void };
   /**
    * Functions to call when the node is cancelled. The functions are not listeners of `abort.signal`, because platforms
    * warn if a signal has many listeners.

@@ -1,5 +1,6 @@
 import { catchError, map, type Observable, type OperatorFunction, Subscriber, tap } from 'rxjs';
 import { GraphError } from '../../primitives/checks/errors.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import { namedBatches } from '../definition/batch-by.ts';
 import type { GraphBatchOptions } from '../definition/node-options.ts';
 import { type ItemContext, pull, pullMap } from '../definition/pull-map.ts';

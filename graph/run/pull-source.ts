@@ -1,7 +1,8 @@
 import { type Kind, where } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal, ReadableStreamLike } from '../../primitives/host/platform-types.ts';
 
 /** A source that delivers items one at a time, when they are requested. */
-export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStream<A>;
+export type Pullable<A> = Iterable<A> | AsyncIterable<A> | ReadableStreamLike<A>;
 
 /**
  * The start of a pipeline: a source, or a function that opens one for each subscription. The function gets a signal
@@ -69,8 +70,8 @@ export function openReader<A>(source: PullSource<A>, signal: AbortSignal): Reade
 type AnyIterator<A> = Iterator<A, unknown> | AsyncIterator<A, unknown>;
 
 function iteratorOf<A>(source: Pullable<A>): AnyIterator<A> {
-  const { getReader } = source as Partial<ReadableStream<A>>;
-  if (getReader !== undefined) return streamIterator(source as ReadableStream<A>);
+  const { getReader } = source as Partial<ReadableStreamLike<A>>;
+  if (getReader !== undefined) return streamIterator(source as ReadableStreamLike<A>);
   return (source as Partial<AsyncIterable<A>>)[Symbol.asyncIterator]?.() ?? (source as Iterable<A>)[Symbol.iterator]();
 }
 
@@ -78,7 +79,7 @@ function iteratorOf<A>(source: Pullable<A>): AnyIterator<A> {
  * Returns an iterator over a stream. The stream's own iterator is not used: Safari lacks this iterator, and in other
  * engines the iterator's `return()` waits for a pending read.
  */
-function streamIterator<A>(stream: ReadableStream<A>): AnyIterator<A> {
+function streamIterator<A>(stream: ReadableStreamLike<A>): AnyIterator<A> {
   const reader = stream.getReader();
   const release = (): void => reader.releaseLock();
   return {

@@ -1,6 +1,7 @@
 import { type Observable, ReplaySubject } from 'rxjs';
 import { aFunction, aNumber, aSignal, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { OnWarning } from '../../primitives/checks/warnings.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { GraphDefinition, InputDefinition, NodeDefinition, OutputDefinition } from '../definition/definition.ts';
 import { anErrorPolicy, type ErrorPolicy, fullPolicy } from '../definition/error-policy.ts';
 import type { EdgeCounters, GraphShape, NodeCounters } from '../definition/shape.ts';

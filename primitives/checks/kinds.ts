@@ -1,4 +1,5 @@
 import { isPromise, isRecord } from './given.ts';
+import { remedyForName } from './suggest.ts';
 
 /** What is wrong with an argument: its first invalid part, and details for the error. */
 export interface Flaw {
@@ -187,7 +188,8 @@ export function flawOfOptions<T>(
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(kinds, name)) {
       const sentence = (call: string): string => `${call} has no option '${name}'.`;
-      return { path: name, part: name, expected: names(), code: unknownCode, sentence };
+      const remedy = remedyForName(name, Object.keys(kinds));
+      return { path: name, part: name, expected: names(), code: unknownCode, remedy, sentence };
     }
     if (value === undefined) continue;
     const flaw = kinds[name as keyof T](value, `the option ${name}`, homes);

@@ -19,10 +19,13 @@ export interface ColumnOwner {
   /** @internal */
   readonly recording: Recording | undefined;
   column<A extends HostArray>(data: A, grid?: Grid): Column<ColumnTypeOf<A>>;
+  /** @internal */
   stored<T extends ScalarType>(type: T, length: number | DeviceLength, grid?: Grid): Column<T>;
+  /** @internal */
   allocate(words: number, count?: Memory): Memory;
   /** @internal */
   allocateFor(view: View, words: number): Memory;
+  /** @internal */
   free(memory: Memory): void;
   materialize<C extends Table>(table: C): C;
   read<C extends Table>(table: C): Promise<HostTableOf<C>>;
@@ -30,6 +33,7 @@ export interface ColumnOwner {
   sync(...tables: readonly Table[]): Promise<void>;
   scope<R>(pipeline: () => R): R;
   dispose(...tables: readonly unknown[]): void;
+  /** @internal */
   expectCapacity(length: DeviceLength, primitive: string): void;
 }
 
@@ -147,9 +151,13 @@ const memoryOfBuffer = new WeakMap<DeviceBuffer, Memory>();
  * with index `word` in `memory`.
  */
 export interface DeviceLength {
+  /** @internal */
   readonly memory: Memory;
+  /** @internal */
   readonly word: number;
+  /** @internal */
   readonly minus: number;
+  /** What the length is at most. */
   readonly limit: number;
 }
 
@@ -235,12 +243,14 @@ export class Column<T extends ScalarType = ScalarType> {
   readonly context: ColumnOwner | undefined;
   readonly type: T;
   readonly length: number | DeviceLength;
+  /** @internal */
   readonly source: Source;
   /**
    * The grid whose cells are the elements, if the column has a shape. It changes no element; see {@link asGrid}.
    */
   readonly grid: Grid | undefined;
 
+  /** @internal */
   constructor(context: ColumnOwner | undefined, type: T, length: number | DeviceLength, source: Source, grid?: Grid) {
     this.context = context;
     this.type = type;
@@ -333,7 +343,8 @@ function tableTooDeep(call: string, argument: string): ArgumentError {
 }
 
 /** Requires that a column's memory has not been freed. Does not check the memory that a view reads. */
-export function requireAlive({ source }: Column, call: string, argument: () => string): void {
+export function requireAlive(column: Column, call: string, argument: () => string): void {
+  const { source } = column;
   if (source.kind === 'view' || !source.memory.released) return;
   throw releasedColumn(`${call} was given a column whose memory was freed as ${argument()}.`);
 }

@@ -64,7 +64,7 @@ export function sameGrid(a: Grid | undefined, b: Grid | undefined): boolean {
 }
 
 export function gridText({ rows, columns }: Grid): string {
-  return `${rows} rows of ${columns} cells`;
+  return `${rows} ${rows === 1 ? 'row' : 'rows'} of ${columns} ${columns === 1 ? 'cell' : 'cells'}`;
 }
 
 function otherGrid(primitive: string, a: Grid, b: Grid): ArgumentError {

@@ -204,8 +204,8 @@ function isSameCell(a: DeviceLength, b: DeviceLength): boolean {
 }
 
 /** The word from which a device length is computed, as an array of one element. */
-export function cellOf({ memory, word }: DeviceLength): StoredArray {
-  return { memory, storage: 'u32', offset: word, length: 1 };
+export function cellOf(length: DeviceLength): StoredArray {
+  return { memory: length.memory, storage: 'u32', offset: length.word, length: 1 };
 }
 
 const numbers = new WeakMap<object, number>();

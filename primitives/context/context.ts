@@ -49,9 +49,11 @@ import {
   lendColumn,
 } from './shared-buffers.ts';
 import {
+  type ArraySource,
   createUploads,
   type ElementFiller,
   type ElementReader,
+  type UploadedType,
   type UploadOptions,
   type UploadSource,
   type Uploads,
@@ -182,13 +184,12 @@ export class Context implements ColumnOwner {
    * await context.close();
    * sum[0]; // 6
    */
-  async upload<E extends Storage>(
-    source: ElementReader<E> | ElementFiller<E>,
+  async upload<E extends Storage, A extends ArraySource>(
+    source: ElementReader<E> | ElementFiller<E> | A,
     options?: UploadOptions,
-  ): Promise<Column<ElementsType<E>>>;
-  async upload<A extends HostArray>(source: A, options?: UploadOptions): Promise<Column<ColumnTypeOf<A>>>;
-  async upload(source: UploadSource, options?: UploadOptions): Promise<Column> {
-    return this.#uploads.upload(source, options);
+  ): Promise<Column<UploadedType<E, A>>> {
+    const column = this.#uploads.upload(source as UploadSource, options);
+    return column as Promise<Column<UploadedType<E, A>>>;
   }
 
   /** Copies unsigned 64-bit integers into a table of two u32 columns, the lower and the upper halves. */
@@ -306,7 +307,11 @@ export class Context implements ColumnOwner {
     return lent as LentArray<T>;
   }
 
-  /** Returns a new column for the results of a primitive. Its elements are undefined until a command writes them. */
+  /**
+   * Returns a new column for the results of a primitive. Its elements are undefined until a command writes them.
+   *
+   * @internal
+   */
   stored<T extends ScalarType>(type: T, length: number | DeviceLength, grid?: Grid): Column<T> {
     requireOneOf('stored', 'type', type, SCALAR_TYPES);
     requireLength(length, 'stored');
@@ -321,6 +326,8 @@ export class Context implements ColumnOwner {
   /**
    * Allocates 32-bit words on the device. The words are freed at the end of the current scope. If only the device knows
    * how many rows the words will hold, pass as `count` the memory that holds the number of rows.
+   *
+   * @internal
    */
   allocate(words: number, count?: Memory): Memory {
     if (!Number.isInteger(words) || words < 0) throw wrongArgument('allocate', 'words', words, 'a whole number from 0');
@@ -340,7 +347,11 @@ export class Context implements ColumnOwner {
     return this.#memory.allocateFor(view, words);
   }
 
-  /** Frees memory. Freeing the same memory twice has no effect. */
+  /**
+   * Frees memory. Freeing the same memory twice has no effect.
+   *
+   * @internal
+   */
   free(memory: Memory): void {
     requireMemory('free', 'memory', memory);
     this.#memory.release(memory);
@@ -562,6 +573,8 @@ export class Context implements ColumnOwner {
    * Declares that a device count (a length that only the device knows) may exceed its limit. Call this method before
    * the count is used. If the count exceeds the limit, all reads of columns that derive from the count throw a
    * {@link CapacityError}.
+   *
+   * @internal
    */
   expectCapacity(length: DeviceLength, primitive: string): void {
     if (this.recording !== undefined) this.recording.expectCapacity(length, primitive);

@@ -106,7 +106,8 @@ function requireKept(into: IntoArray, rows: number): void {
 }
 
 /** Reads a row count that only the device knows. */
-export async function rowsIn(backend: Backend, { memory, word, minus, limit }: DeviceLength): Promise<number> {
+export async function rowsIn(backend: Backend, length: DeviceLength): Promise<number> {
+  const { memory, word, minus, limit } = length;
   const [count] = await backend.read(alive(memory).buffer, word, 1);
   return Math.min(limit, Math.max(0, count! - minus));
 }
@@ -114,10 +115,11 @@ export async function rowsIn(backend: Backend, { memory, word, minus, limit }: D
 /** Reads the first `rows` elements of a stored column into `given`, or into a new array if `given` is undefined. */
 export async function readElements(
   backend: Backend,
-  { source, type }: Column,
+  column: Column,
   rows: number,
   given?: IntoArray,
 ): Promise<IntoArray> {
+  const { source, type } = column;
   if (source.kind === 'view') throw new ArgumentError('column/view', 'A view cannot be read without storing it first.');
   if (given !== undefined) requireRoom(given, rows);
   const into = given ?? decodedArray(type, rows);

@@ -12,6 +12,7 @@ import type { GpuBuffer } from '../contract/gpu-types.ts';
 import { literal } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
 import { type U32, Value } from '../functors/value.ts';
+import type { AbortSignal } from '../host/platform-types.ts';
 import type { ContextMemory } from './memory.ts';
 
 /**

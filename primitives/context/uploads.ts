@@ -5,6 +5,7 @@ import { Column, requireLength } from '../columns/column.ts';
 import {
   arrayOver,
   bytesOf,
+  type ColumnTypeOf,
   encode,
   type HostArray,
   requireMemory,
@@ -13,7 +14,9 @@ import {
   scalarOf,
 } from '../columns/host-array.ts';
 import type { Storage, WordSource } from '../contract/backend.ts';
+import type { AbortSignal } from '../host/platform-types.ts';
 import type { ContextMemory } from './memory.ts';
+import type { ElementsType } from './shared-buffers.ts';
 import { SourceFailure, uploadTo } from './word-sources.ts';
 
 /**
@@ -73,6 +76,19 @@ export interface ElementFiller<E extends Storage = Storage> {
 
 /** The sources that {@link Context.upload} accepts. */
 export type UploadSource = HostArray | ElementReader | ElementFiller;
+
+/**
+ * An array, as the types of calls tell it from other sources: by the name of its class. Its own method `fill` would
+ * give its types to that of an {@link ElementFiller}.
+ */
+export type ArraySource = Pick<Exclude<HostArray, readonly boolean[]>, typeof Symbol.toStringTag> | readonly boolean[];
+
+/** The type of the column that a source becomes: an array `A`, or else elements of the storage format `E`. */
+export type UploadedType<E extends Storage, A> = ArraySource extends A
+  ? ElementsType<E>
+  : A extends HostArray
+    ? ColumnTypeOf<A>
+    : never;
 
 /** Options of {@link Context.upload}. */
 export interface UploadOptions {

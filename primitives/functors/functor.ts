@@ -1,5 +1,6 @@
 import type { FunctorError } from '../checks/errors.ts';
 import { isRecord } from '../checks/given.ts';
+import { remedyForName } from '../checks/suggest.ts';
 import type { Module, Operand, ScalarType } from '../ir/ir.ts';
 import { withMembers } from './members.ts';
 import {
@@ -213,7 +214,7 @@ export interface FunctorOptions {
 }
 
 /**
- * Makes a functor without a name.
+ * Makes a functor without a name. One with options has a name.
  *
  * @example
  * const halves = map(fn({ n: u32 }, u32, ({ n }) => n.shr(1)), { n: ctx.column(Uint32Array.of(7, 8)) });
@@ -223,7 +224,6 @@ export function fn<const P extends Parameters, R extends Shape>(
   parameters: P,
   result: R,
   body: (args: ArgumentsOf<P>) => InputsOf<NoInfer<R>> | undefined | void,
-  options?: FunctorOptions,
 ): Functor<P, R>;
 /**
  * Makes a functor: a function that is written once and runs on every backend.
@@ -240,7 +240,7 @@ export function fn<const P extends Parameters, R extends Shape>(
  * const points = { x: ctx.column(Float32Array.of(3, 1)), y: ctx.column(Float32Array.of(4, 2)) };
  * await ctx.read(map(squaredLength, points)); // Float32Array [25, 5]
  */
-// This overload is the last one, because the compiler reports type errors against the last overload.
+// No call fits both overloads by its number of arguments, so the compiler reports an error where it is.
 export function fn<const P extends Parameters, R extends Shape>(
   name: string,
   parameters: P,
@@ -309,13 +309,16 @@ function requireParameter(call: string, name: string, parameter: unknown): void 
 }
 
 /** Requires that the options of a functor are valid. */
-export function requireFunctorOptions(call: string, options: unknown): void {
+export function requireFunctorOptions(call: string, options: unknown, others: readonly string[] = []): void {
   if (options === undefined) return;
   if (!isRecord(options)) throw wrongInput(call, 'options', options, 'a record of options');
-  const { fast, ...others } = options;
-  const [stranger] = Object.keys(others);
-  if (stranger !== undefined)
-    throw functorError('option', `${call} has no option '${stranger}'.`, 'The only option is fast.');
+  const { fast } = options;
+  const known = [...others, 'fast'];
+  const stranger = Object.keys(options).find((name) => !known.includes(name));
+  if (stranger !== undefined) {
+    const remedy = remedyForName(stranger, known) ?? `Options are: ${known.join(', ')}.`;
+    throw functorError('option', `${call} has no option '${stranger}'.`, remedy);
+  }
   if (fast !== undefined && typeof fast !== 'boolean') throw wrongInput(call, 'the option fast', fast, 'a boolean');
 }
 

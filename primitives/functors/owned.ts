@@ -30,6 +30,7 @@ export function owned<T extends ScalarType>(type: Scalar<T>): OwnedParameter<T> 
 
 /** A column inside a functor that owns some of its rows, and reads and writes them in order. */
 export class OwnedValue<T extends ScalarType> {
+  /** @internal */
   readonly name: string;
   readonly type: T;
 

@@ -178,7 +178,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
         functorError(
           'no-return',
           `Functor ${signature.name} must return a value on every path.`,
-          'Add a Return to every path.',
+          'Add a Return to every path, or return a value: t[0] of an array is undefined, write t.at(0).',
         ),
       );
     }

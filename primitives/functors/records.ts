@@ -18,7 +18,11 @@ export function nameOfLeaf(parameter: string, path: string): string {
 /** A captured table inside a functor, whose rows can be read at any index. */
 export class Records<S extends Shape> {
   readonly shape: S;
-  /** The columns of the table, in the order of the shape's fields. */
+  /**
+   * The columns of the table, in the order of the shape's fields.
+   *
+   * @internal
+   */
   readonly arrays: readonly ArrayValue<'u32' | 'i32' | 'f32' | 'bool'>[];
 
   constructor(shape: S, parameter: string) {

@@ -15,6 +15,7 @@ type Bits = Integer | 'bool';
  * operators throw.
  */
 export class Value<T extends ScalarType> {
+  /** @internal */
   readonly operand: Operand & { readonly type: T };
   /** Exists only for the type checker, so that values of different scalar types are not interchangeable. */
   declare readonly scalar: T;
@@ -31,7 +32,7 @@ export class Value<T extends ScalarType> {
     throw functorError(
       'javascript-operator',
       'A device value must not be used with a JavaScript operator or function.',
-      'Use its methods: .add(…), .lt(…), .and(…) and so on; x.max(0) for Math.max(x, 0).',
+      'Use its methods: .add(…), .lt(…), .and(…) and so on; x.max(0) for Math.max(x, 0), and sqrt(x) of quadrille for Math.sqrt(x).',
     );
   }
 
@@ -122,6 +123,7 @@ const LAST = 'Indices count from 0. The last element is at(length().sub(1)), whe
 
 /** A captured column inside a functor, whose elements can be read at any index. */
 export class ArrayValue<T extends ScalarType> {
+  /** @internal */
   readonly name: string;
   readonly type: T;
 

@@ -3,6 +3,7 @@ import { ArgumentError, CapacityError } from '../checks/errors.ts';
 import { aFunction, aSignal, aWhole, type FieldKinds } from '../checks/kinds.ts';
 import { Column, type DeviceLength, sameLength, type Table } from '../columns/column.ts';
 import type { DeviceBuffer } from '../contract/backend.ts';
+import type { AbortSignal } from '../host/platform-types.ts';
 import { turn } from '../host/turn.ts';
 import type { PreparedArguments, PreparedInputs } from './inputs.ts';
 import { playCommands } from './play.ts';

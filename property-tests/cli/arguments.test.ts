@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
 import { binCount } from '../../algorithms/zonal/binning.ts';
-import { suggest } from '../../cli/suggest.ts';
 import { parseZonalArguments, ZONAL_SPECS } from '../../cli/zonal-arguments.ts';
 import { UsageError } from '../../formats/usage-error.ts';
+import { suggest } from '../../primitives/checks/suggest.ts';
 import { fc, test } from '../law-test.ts';
 
 const FILES = ['--zones', 'z.json', '--raster', 'r.tif'];

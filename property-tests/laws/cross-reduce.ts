@@ -160,7 +160,9 @@ export const crossReduceLaws: readonly Law[] = [
       };
       const [a, b] = [sideOf(left, eachLeft, 0), sideOf(right, eachRight, 2)];
       // All elements are small integers, so the sum of their products is exact in any order.
-      const step = fn({ sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.mul(b)), { fast: true });
+      const step = fn('step', { sum: f32, a: f32, b: f32 }, f32, ({ sum, a, b }) => sum.add(a.mul(b)), {
+        fast: true,
+      });
       const value = fn({ sum: f32, from: u32, to: u32 }, u32, ({ sum, from, to }) => u32(sum.abs()).add(from).xor(to));
       const result = await run((context) => {
         const chosen = ({ kept, elements, own }: typeof a) => {

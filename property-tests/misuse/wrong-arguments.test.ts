@@ -221,13 +221,20 @@ describe.each(Object.entries(tables))('%s', (name, valid) => {
     const records = name === 'fn' ? [] : pathsIn(args()).filter((path) => isOptions(path, partAt(args(), path)));
     for (const path of records) {
       const own = args();
-      const more = { ...(called(partAt(own, path), undefined, undefined) as Arguments), notAnOption: 1 };
-      const given = Object.values(called(own, path, more) as Arguments);
-      const refused = (async () => settled((call as Call)(...given)))();
-      await expect(refused, path.join('.')).rejects.toMatchObject({
-        code: expect.stringMatching(/^(options\/unknown|(open|functor)\/option)$/),
-        message: expect.stringContaining('notAnOption'),
-      });
+      const valid = called(partAt(own, path), undefined, undefined) as Arguments;
+      const refuses = async (stranger: string, remedy: unknown): Promise<void> => {
+        const given = Object.values(called(own, path, { ...valid, [stranger]: 1 }) as Arguments);
+        const refused = (async () => settled((call as Call)(...given)))();
+        await expect(refused, `${path.join('.')}.${stranger}`).rejects.toMatchObject({
+          code: expect.stringMatching(/^(options\/unknown|(open|functor)\/option)$/),
+          message: expect.stringContaining(stranger),
+          remedy,
+        });
+      };
+      await refuses('notAnOption', name === 'wgsl' ? expect.stringContaining('entry') : undefined);
+      const long = Object.keys(valid).filter((each) => each.length > 3);
+      const misspelt = long.length === 0 ? [] : someOf(long, 1);
+      for (const meant of misspelt) await refuses(meant + meant.at(-1), `Did you mean ${meant}?`);
     }
   });
 });

@@ -98,6 +98,23 @@ export function node(folder: string, args: readonly string[]): Promise<Said> {
   return runToEnd(process.execPath, args, folder);
 }
 
+/**
+ * What a compiler prints of a program in a project: its errors. By default, the program has the libraries ES2022 and
+ * DOM.
+ */
+export async function compilerErrors(
+  project: string,
+  compiler: string,
+  program: string,
+  options: object,
+): Promise<string> {
+  writeFileSync(join(project, 'program.ts'), program);
+  const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom'], types: [], strict: true, noEmit: true };
+  const config = { compilerOptions: { ...compilerOptions, ...options }, files: ['program.ts'] };
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
+  return (await node(project, [join('node_modules', compiler, 'bin', 'tsc'), '-p', '.'])).stdout;
+}
+
 /** Runs a script of a project's package.json. */
 export function npmRun(project: string, name: string): Promise<Said> {
   return runToEnd('npm', ['run', name], project);

@@ -9,6 +9,7 @@ import { openWorkshop } from '../support/cli-support.ts';
 import { entries } from '../support/entry-sources.ts';
 import { promisedBy } from './example-output.ts';
 import {
+  compilerErrors,
   installIn,
   node,
   npmRun,
@@ -130,15 +131,6 @@ describe('programs that use the package', () => {
     project = installIn(packed, ['fast-check', '@webgpu/types', ...compilers]);
   });
 
-  /** The compiler errors of a program, with the libraries ES2022 and DOM. */
-  async function check(compiler: string, program: string, options: object): Promise<string> {
-    writeFileSync(join(project, 'program.ts'), program);
-    const compilerOptions = { target: 'es2022', lib: ['es2022', 'dom'], types: [], strict: true, noEmit: true };
-    const config = { compilerOptions: { ...compilerOptions, ...options }, files: ['program.ts'] };
-    writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(config));
-    return (await node(project, [join('node_modules', compiler, 'bin', 'tsc'), '-p', '.'])).stdout;
-  }
-
   const names = entries().map(({ name }) => name.replace('.', 'quadrille'));
   const everything = [
     ...names.map((name, i) => `import * as entry${i} from '${name}';`),
@@ -152,7 +144,7 @@ describe('programs that use the package', () => {
 
   test.each(tried)('compile with $compiler, $moduleResolution, skipLibCheck $skipLibCheck', async (options) => {
     const { compiler, ...others } = options;
-    expect(await check(compiler, everything, others)).toBe('');
+    expect(await compilerErrors(project, compiler, everything, others)).toBe('');
   });
 
   /**
@@ -185,7 +177,7 @@ describe('programs that use the package', () => {
   test.each(THOROUGH ? ambientTypes : ambientTypes.filter(({ compiler }) => compiler !== 'typescript-5.9'))(
     'can have their own WebGPU types: $compiler, $types',
     async ({ compiler, ...options }) => {
-      expect(await check(compiler, ambient, { module: 'nodenext', ...options })).toBe('');
+      expect(await compilerErrors(project, compiler, ambient, { module: 'nodenext', ...options })).toBe('');
     },
   );
 });

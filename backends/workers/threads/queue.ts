@@ -11,6 +11,8 @@
  * `completed` again.
  */
 
+import type { WasmMemory, WasmModule } from '../../../primitives/host/platform-types.ts';
+
 /** Indices of the words of the control block. */
 export const control = {
   /** Number of phases that the host has written so far. */
@@ -121,7 +123,7 @@ export type KernelFunction = (args: number, chunk: number, worker: number) => vo
 export interface InstallMessage {
   readonly kind: 'install';
   readonly first: number;
-  readonly module: WebAssembly.Module;
+  readonly module: WasmModule;
   readonly exports: readonly string[];
 }
 
@@ -137,9 +139,9 @@ export type HostMessage = InstallMessage | ForgetMessage;
 /** The data passed to a worker at its start. */
 export interface WorkerSetup {
   readonly worker: number;
-  readonly memory: WebAssembly.Memory;
+  readonly memory: WasmMemory;
   readonly control: SharedArrayBuffer;
-  readonly runtime: WebAssembly.Module;
+  readonly runtime: WasmModule;
   /**
    * Whether the worker must also send a message when it raises the signal. Needed if the host has no
    * `Atomics.waitAsync` to wait for the signal.

@@ -3,6 +3,7 @@ import { aHostTable } from '../../../algorithms/tables/argument-kinds.ts';
 import type { HostColumn, HostTable } from '../../../algorithms/tables/host-table.ts';
 import { requireArguments } from '../../../primitives/checks/arguments.ts';
 import { anArrayOf, aSignal, aText, aWord, optional, someOptions, where } from '../../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../../primitives/host/platform-types.ts';
 import { stageOutputs } from '../../atomic-write.ts';
 import { UsageError } from '../../usage-error.ts';
 import type { TableField } from '../table-file.ts';

@@ -60,13 +60,13 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  * );
  * await ctx.read(map(collatz, { start: ctx.column(Uint32Array.of(1, 6, 27)) })); // Uint32Array [0, 8, 111]
  */
-export function wgsl<P extends Parameters = Parameters, R extends Shape = Shape>(
-  text: string,
-  options?: TextOptions<P, R>,
-): Functor<P, R>;
-export function wgsl<P extends Parameters = Parameters, R extends Shape = Shape>(
-  strings: TemplateStringsArray,
-  ...values: readonly (number | bigint | string)[]
+export function wgsl<
+  T extends string | TemplateStringsArray,
+  P extends Parameters = Parameters,
+  R extends Shape = Shape,
+>(
+  text: T,
+  ...rest: T extends string ? [options?: TextOptions<P, R>] : readonly (number | bigint | string)[]
 ): Functor<P, R>;
 export function wgsl(text: string | TemplateStringsArray, ...rest: readonly unknown[]): unknown {
   if (typeof text !== 'string') return functorOfText(ofTemplate(text, rest), {});
@@ -92,14 +92,14 @@ function requirePart(value: unknown): void {
 function requireTextOptions(given: unknown): void {
   if (given === undefined) return;
   if (!isRecord(given)) throw wrongInput('wgsl', 'options', given, 'a record of options');
-  const { name, entry, parameters, result, ...others } = given;
+  const { name, entry, parameters, result } = given;
   for (const [option, value] of Object.entries({ name, entry })) {
     if (value !== undefined && typeof value !== 'string')
       throw wrongInput('wgsl', `the option ${option}`, value, 'a text');
   }
   if (parameters !== undefined) requireParameters('wgsl', parameters);
   if (result !== undefined) requireShapeOf('wgsl', 'the option result', result);
-  requireFunctorOptions('wgsl', others);
+  requireFunctorOptions('wgsl', given, ['name', 'entry', 'parameters', 'result']);
 }
 
 function functorOfText(source: SourceText, options: TextOptions<Parameters, Shape>): Functor<Parameters, Shape> {

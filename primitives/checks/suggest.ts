@@ -19,6 +19,12 @@ export function nearestName(name: string, names: readonly string[]): string | un
   return names.find((each) => each.toLowerCase() === lower) ?? suggest(name, names);
 }
 
+/** What to do about a mistyped name: to write the one that is nearest. Undefined if none is similar. */
+export function remedyForName(name: string, names: readonly string[]): string | undefined {
+  const meant = nearestName(name, names);
+  return meant && remedyFor(meant, '');
+}
+
 /** What to do about a mistyped word: to write the one that was `meant`; if none is similar, `otherwise`. */
 export function remedyFor(meant: string | undefined, otherwise: string): string {
   return meant === undefined ? otherwise : `Did you mean ${meant}?`;
