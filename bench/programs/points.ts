@@ -35,3 +35,9 @@ export function inSquare({ x, y }: Points, side: number): { x: Float32Array; y: 
     Float32Array.from(parts, (part) => Math.min(part * side, below));
   return { x: scaled(x), y: scaled(y) };
 }
+
+/** The same points in whole steps, in a square of the given side. */
+export function onSteps({ x, y }: Points, side: number): { x: Uint32Array; y: Uint32Array } {
+  const scaled = (parts: Float64Array): Uint32Array => Uint32Array.from(parts, (part) => part * side);
+  return { x: scaled(x), y: scaled(y) };
+}
