@@ -9,8 +9,8 @@ export const CELL: number = Math.floor(RADIUS / Math.SQRT2);
 /** Empty cells around the grid, so that every cell has neighbours. */
 export const MARGIN = 2;
 
-/** If more pairs of points are to be compared, points far from the box of the others are left out. */
-export const FEW_PAIRS = 64;
+/** If one of two cells has more points, points far from the box of the other's are left out. */
+export const FEW = 8;
 
 /** Half of the cells that may have points within the radius of points of a cell: steps to later cells of the grid. */
 export function laterCells(columns: number): readonly number[] {
@@ -93,7 +93,7 @@ function rootOf(label: Uint32Array, point: number): number {
 
 /** Whether one of the points `from … to − 1` is close to one of the points `start … end − 1`. */
 function touch(px: Uint32Array, py: Uint32Array, from: number, to: number, start: number, end: number): boolean {
-  if ((to - from) * (end - start) > FEW_PAIRS) return manyTouch(px, py, from, to, start, end);
+  if (Math.max(to - from, end - start) > FEW) return manyTouch(px, py, from, to, start, end);
   for (let i = from; i < to; i++) if (isClose(px, py, i, start, end)) return true;
   return false;
 }

@@ -1,4 +1,5 @@
 import { boxFilter } from './box-filter.ts';
+import { clusters } from './clusters.ts';
 import { components } from './components.ts';
 import { edges } from './edges.ts';
 import { flow } from './flow.ts';
@@ -10,6 +11,7 @@ import { viewshed } from './viewshed.ts';
 
 export const PROGRAMS: readonly BenchProgram[] = [
   boxFilter,
+  clusters,
   components,
   edges,
   flow,

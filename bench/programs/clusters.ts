@@ -1,0 +1,143 @@
+import {
+  array,
+  Break,
+  bool,
+  copyIf,
+  ctz,
+  disjointSets,
+  exclusiveScan,
+  expand,
+  For,
+  fn,
+  gather,
+  histogram,
+  type I32,
+  If,
+  i32,
+  Let,
+  map,
+  plus,
+  popcount,
+  runHeads,
+  sequence,
+  sortByKey,
+  type U32,
+  u32,
+  uniform,
+  Var,
+} from '../../primitives/index.ts';
+import { CELL, clustersByGrid, FEW, laterCells, MARGIN, RADIUS } from './plain-clusters.ts';
+import { evenPoints, onSteps, type Points, pointsInOnePlace, pointsInTowns } from './points.ts';
+import type { BenchProgram, Case } from './program.ts';
+
+/**
+ * Clusters of points that are connected by steps of at most a radius: every point's label is the first point of its
+ * cluster. `side` is the number of points. Evenly spread, they have four others within the radius.
+ */
+export const clusters: BenchProgram = {
+  name: 'clusters',
+  cpp: 'clusters.cpp',
+  *cases(length = 200_000) {
+    yield ofPoints(evenPoints(length), `${length} points`);
+    yield ofPoints(pointsInTowns(length), `${length} points in towns`);
+    yield ofPoints(pointsInOnePlace(length), `${length} points in one cell`);
+  },
+  ofPoints,
+  plain: clustersByGrid,
+  async quadrille(context, { inputs, sizes }) {
+    const all = { x: context.column(inputs.x as Uint32Array), y: context.column(inputs.y as Uint32Array) };
+    const [columns, n] = [sizes.columns!, inputs.x!.length];
+    const [cells, later] = [columns * columns, context.column(Uint32Array.from(laterCells(columns)))];
+    return () => {
+      const cellOfPoint = context.materialize(map(cellOf, { ...all, columns }));
+      const bits = { from: 0, to: 32 - Math.clz32(cells) };
+      const { keys: cell, values: { id } } = sortByKey(cellOfPoint, { id: sequence(n) }, { bits }); // biome-ignore format: one line
+      const starts = exclusiveScan(histogram(cellOfPoint, cells + 1), plus(u32));
+      const points = context.materialize(gather(all, id));
+      // Each cell belongs to one cluster. It is joined with the later cells that it touches.
+      const first = copyIf(sequence(n), runHeads(cell));
+      const grid = { starts, later };
+      const touched = context.materialize(map(touchedBy, { cell: gather(cell, first), points, ...grid }));
+      const edges = expand({ first, cell: gather(cell, first), touched }, map(bitsOf, { touched }), edgeOf, {
+        capacity: Math.min(n, cells) * laterCells(columns).length,
+        captures: { id, ...grid },
+      });
+      return { label: disjointSets(edges, n, { links: map(firstOfCell, { cell: cellOfPoint, starts, id }) }) };
+    };
+  },
+};
+
+/** The square grows with the points. */
+function ofPoints(points: Points, name = ''): Case {
+  const side = Math.ceil(RADIUS * Math.sqrt((points.x.length * Math.PI) / 4));
+  return { name, inputs: onSteps(points, side), sizes: { columns: Math.floor(side / CELL) + 1 + 2 * MARGIN } };
+}
+
+const cellOf = fn({ x: u32, y: u32, columns: uniform(u32) }, u32, ({ x, y, columns }) =>
+  y.div(CELL).add(MARGIN).mul(columns).add(x.div(CELL)).add(MARGIN),
+);
+const firstOfCell = fn({ cell: u32, starts: array(u32), id: array(u32) }, u32, ({ cell, starts, id }) =>
+  id.at(starts.at(cell)),
+);
+const bitsOf = fn({ touched: u32 }, u32, ({ touched }) => popcount(touched));
+
+/** For each of the later cells, a bit: whether one of its points is close to one of the points of a cell. */
+const touchedBy = fn(
+  { cell: u32, points: array({ x: u32, y: u32 }), starts: array(u32), later: array(u32) },
+  u32,
+  ({ cell, points, starts, later }) => {
+    const isClose = (dx: I32, dy: I32) =>
+      dx
+        .mul(dx)
+        .add(dy.mul(dy))
+        .le(RADIUS ** 2);
+    const [from, to] = [Let(starts.at(cell)), Let(starts.at(cell.add(1)))];
+    const at = (point: U32) => {
+      const { x, y } = points.at(point);
+      return { x: Let(i32(x)), y: Let(i32(y)) };
+    };
+    const touched = Var(u32(0));
+    For(0, later.length(), (k) => {
+      const other = Let(cell.add(later.at(k)));
+      const [start, end] = [Let(starts.at(other)), Let(starts.at(other.add(1)))];
+      const box = Var({ left: i32(0), right: i32(2 ** 30), bottom: i32(0), top: i32(2 ** 30) });
+      If(to.sub(from).max(end.sub(start)).gt(FEW), () => {
+        box.set({ left: 2 ** 30, right: 0, bottom: 2 ** 30, top: 0 });
+        For(start, end, (j) => {
+          const { x, y } = at(j);
+          box.set({ left: box.left.min(x), right: box.right.max(x), bottom: box.bottom.min(y), top: box.top.max(y) });
+        });
+      });
+      const isFound = Var(bool(false));
+      If(start.lt(end), () => {
+        For(from, to, (i) => {
+          const { x, y } = at(i);
+          const across = Let(box.left.sub(x).max(x.sub(box.right)).max(0));
+          const up = Let(box.bottom.sub(y).max(y.sub(box.top)).max(0));
+          If(isClose(across, up), () => {
+            For(start, end, (j) => {
+              const other = at(j);
+              If(isClose(Let(other.x.sub(x)), Let(other.y.sub(y))), () => {
+                isFound.set(true);
+                Break();
+              });
+            });
+          });
+          If(isFound, () => Break());
+        });
+      });
+      touched.set(touched.or(u32(isFound).shl(k)));
+    });
+    return touched;
+  },
+);
+
+const edgeOf = fn(
+  { first: u32, cell: u32, touched: u32, rank: u32, id: array(u32), starts: array(u32), later: array(u32) },
+  { a: u32, b: u32 },
+  ({ first, cell, touched, rank, id, starts, later }) => {
+    const rest = Var(touched);
+    For(0, rank, () => rest.set(rest.and(rest.sub(1))));
+    return { a: id.at(first), b: id.at(starts.at(cell.add(later.at(ctz(rest))))) };
+  },
+);
