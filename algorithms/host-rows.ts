@@ -1,34 +1,35 @@
 export type Words = Uint32Array<ArrayBuffer>;
 
-/** Rows of a few words each, in host memory that grows. */
+/** Rows of a few words each, in host memory that grows, column by column. */
 export class HostRows {
-  /** Index behind the last word that is used. Whoever writes words moves it. */
-  end = 0;
+  /** Number of rows. Whoever writes rows raises it. */
+  count = 0;
+  /** Number of words from a column to the next. */
+  stride = 8192;
   readonly #width: number;
-  #words: Words = new Uint32Array(8192);
+  #words: Words;
 
   constructor(width: number) {
     this.#width = width;
+    this.#words = new Uint32Array(width * this.stride);
   }
 
-  /** Memory with room for some more rows behind the end. */
+  /** Memory with room for some more rows. Word `f` of row `r` is at `r + f · stride`. */
   take(rows: number): Words {
-    const needed = this.end + rows * this.#width;
-    if (needed > this.#words.length) {
-      const larger = new Uint32Array(2 * needed);
-      larger.set(this.#words);
+    if (this.count + rows > this.stride) {
+      const stride = 2 * (this.count + rows);
+      const larger = new Uint32Array(this.#width * stride);
+      for (const [field, column] of this.columns().entries()) larger.set(column, field * stride);
       this.#words = larger;
+      this.stride = stride;
     }
     return this.#words;
   }
 
-  /** The rows, column by column. */
+  /** Copies of the columns. */
   columns(): Words[] {
-    const count = this.end / this.#width;
-    return Array.from({ length: this.#width }, (_, field) => {
-      const column = new Uint32Array(count);
-      for (let row = 0, at = field; row < count; row++, at += this.#width) column[row] = this.#words[at]!;
-      return column;
-    });
+    return Array.from({ length: this.#width }, (_, field) =>
+      this.#words.slice(field * this.stride, field * this.stride + this.count),
+    );
   }
 }

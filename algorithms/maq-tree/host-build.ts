@@ -61,11 +61,14 @@ function preorderOf({ polygon, set, level, lo, hi }: HostSetRows, levels: number
   return order;
 }
 
-const DIGIT_BITS = 11;
+/** Digits have at most this number of bits: a place of twelve levels has two. */
+const DIGIT_BITS = 12;
 
 /** Sorts row indices by a key, by a stable radix sort. Keys that ascend already cost one look at each. */
 function sortedBy(key: Uint32Array, order: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  let [max, before, ascends] = [0, 0, true];
+  let max = 0;
+  let before = 0;
+  let ascends = true;
   for (let i = 0; i < order.length; i++) {
     const own = key[order[i]!]!;
     if (own < before) ascends = false;
@@ -74,10 +77,19 @@ function sortedBy(key: Uint32Array, order: Uint32Array<ArrayBuffer>): Uint32Arra
   }
   if (ascends) return order;
   let sorted = order;
-  for (let shift = 0; shift < 32 - Math.clz32(max); shift += DIGIT_BITS) {
-    const digits = gathered(key, sorted);
-    for (let i = 0; i < digits.length; i++) digits[i] = (digits[i]! >>> shift) & (2 ** DIGIT_BITS - 1);
-    sorted = gathered(sorted, stableOrder(digits, 2 ** DIGIT_BITS - 1));
+  for (let shift = 0; shift < 32 - Math.clz32(max); shift += DIGIT_BITS) sorted = sortedByDigit(key, shift, sorted);
+  return sorted;
+}
+
+function sortedByDigit(key: Uint32Array, shift: number, order: Uint32Array): Uint32Array<ArrayBuffer> {
+  const mask = 2 ** DIGIT_BITS - 1;
+  const next = new Uint32Array(mask + 2);
+  for (let i = 0; i < key.length; i++) next[((key[i]! >>> shift) & mask) + 1]!++;
+  for (let digit = 0; digit < mask; digit++) next[digit + 1]! += next[digit]!;
+  const sorted = new Uint32Array(order.length);
+  for (let i = 0; i < order.length; i++) {
+    const row = order[i]!;
+    sorted[next[(key[row]! >>> shift) & mask]!++] = row;
   }
   return sorted;
 }
@@ -142,7 +154,8 @@ function shiftedHigh(hi: number, by: number): number {
 /** The level of the smallest quadrant that contains two quadrants. */
 function sharedLevel(level: Uint32Array, lo: Uint32Array, hi: Uint32Array, a: number, b: number): number {
   const common = Math.min(level[a]!, level[b]!);
-  const [upA, upB] = [2 * (level[a]! - common), 2 * (level[b]! - common)];
+  const upA = 2 * (level[a]! - common);
+  const upB = 2 * (level[b]! - common);
   const high = shiftedHigh(hi[a]!, upA) ^ shiftedHigh(hi[b]!, upB);
   const low = shiftedLow(lo[a]!, hi[a]!, upA) ^ shiftedLow(lo[b]!, hi[b]!, upB);
   const differing = high === 0 ? 32 - Math.clz32(low) : 64 - Math.clz32(high);

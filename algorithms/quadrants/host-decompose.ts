@@ -42,9 +42,11 @@ export function suitsHost({ polygonRings, ringVertices, x, y }: DomainPolygons, 
   const scale = 2 ** (levels - DOMAIN_BITS);
   let passages = 0;
   for (let ring = 0; ring + 1 < ringVertices.length; ring++) {
-    const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+    const start = ringVertices[ring]!;
+    const end = ringVertices[ring + 1]!;
     for (let v = start, u = end - 1; v < end; u = v++) {
-      const [vx, vy] = [x[v]!, y[v]!];
+      const vx = x[v]!;
+      const vy = y[v]!;
       if (vx < 0 || vy < 0 || vx > DOMAIN_STEPS || vy > DOMAIN_STEPS) return false;
       passages += 1 + (Math.abs(vx - x[u]!) + Math.abs(vy - y[u]!)) * scale;
     }
@@ -88,20 +90,22 @@ export function decomposeOnHost(polygons: DomainPolygons, levels: number): HostQ
     } else if (to > from || parity === 1) {
       counts.leaves++;
       counts.leafPassages += to - from;
-      const [column, row] = [x >>> shift, y >>> shift];
-      const [words, at] = [leaves.take(1), leaves.end];
-      words[at] = id[owner]!;
-      words[at + 1] = spread(column) | (spread(row) << 1);
-      words[at + 2] = spread(column >>> 16) | (spread(row >>> 16) << 1);
-      words[at + 3] = DOMAIN_BITS - shift;
-      words[at + 4] = to > from ? 1 : 0;
-      words[at + 5] = parity;
-      words[at + 6] = edge.end;
-      words[at + 7] = to - from;
-      leaves.end += LEAF_WORDS;
+      const words = leaves.take(1);
+      const { count, stride } = leaves;
+      const column = x >>> shift;
+      const row = y >>> shift;
+      words[count] = id[owner]!;
+      words[count + stride] = spread(column) | (spread(row) << 1);
+      words[count + 2 * stride] = spread(column >>> 16) | (spread(row >>> 16) << 1);
+      words[count + 3 * stride] = DOMAIN_BITS - shift;
+      words[count + 4 * stride] = to > from ? 1 : 0;
+      words[count + 5 * stride] = parity;
+      words[count + 6 * stride] = edge.count;
+      words[count + 7 * stride] = to - from;
+      leaves.count++;
       if (to === from) return;
       const edges = edge.take(to - from);
-      for (let i = from; i < to; i++) edges[edge.end++] = stack[i]!;
+      for (let i = from; i < to; i++) edges[edge.count++] = stack[i]!;
     }
   }
 
@@ -142,7 +146,10 @@ export function decomposeOnHost(polygons: DomainPolygons, levels: number): HostQ
     const { x, y, shift } = enclosing(ends, from, to, min);
     let [count, parity] = [0, 0];
     for (let number = from, at = 4 * from; number < to; number++, at += 4) {
-      const [ax, ay, bx, by] = [ends[at]! - x, ends[at + 1]! - y, ends[at + 2]! - x, ends[at + 3]! - y];
+      const ax = ends[at]! - x;
+      const ay = ends[at + 1]! - y;
+      const bx = ends[at + 2]! - x;
+      const by = ends[at + 3]! - y;
       if (passesOnHost(ax, ay, bx, by, 2 ** shift)) stack[count++] = number;
       if (flipsOnHost(ax, ay, bx, by)) parity ^= 1;
     }
@@ -167,7 +174,8 @@ function enclosing(
 ): { readonly x: number; readonly y: number; readonly shift: number } {
   let [left, bottom, right, top] = [DOMAIN_STEPS, DOMAIN_STEPS, 0, 0];
   for (let at = 4 * from; at < 4 * to; at += 4) {
-    const [x, y] = [ends[at + 2]!, ends[at + 3]!];
+    const x = ends[at + 2]!;
+    const y = ends[at + 3]!;
     if (x < left) left = x;
     if (x > right) right = x;
     if (y < bottom) bottom = y;
