@@ -410,14 +410,17 @@ export class MaskedCode {
 
   /**
    * Emits both branches of an `if` whose condition may differ between lanes. Each branch runs under a mask, and only if
-   * at least one lane takes the branch.
+   * at least one lane takes the branch. Both masks are made first: the condition may be a variable, which a branch sets.
    */
   #diverge(statement: Of<'if'>): void {
     const { condition, consequent, alternative } = statement;
     const outer = this.#mask;
-    const under = (statements: readonly LaneStatement[], maskOf: (u: number) => Vector): void => {
-      if (statements.length === 0) return;
-      const mask = this.#masks(maskOf);
+    const holds = (u: number): Vector => this.#vector(condition, u);
+    const branches = [
+      { statements: consequent, maskOf: (u: number) => (outer === undefined ? holds(u) : outer[u]!.and(holds(u))) },
+      { statements: alternative, maskOf: (u: number) => (outer?.[u] ?? ALL).andNot(holds(u)) },
+    ].flatMap(({ statements, maskOf }) => (statements.length > 0 ? [{ statements, mask: this.#masks(maskOf) }] : []));
+    for (const { statements, mask } of branches) {
       this.#mask = mask;
       when(this.#code, anyOf(mask), () => {
         this.#block(statements);
@@ -425,12 +428,7 @@ export class MaskedCode {
         if (this.#kinds.narrowing.has(statement) && this.#isWhole()) this.#endIfEmpty();
       });
       for (const local of mask) this.#code.release(local);
-    };
-    under(consequent, (u) => {
-      const holds = this.#vector(condition, u);
-      return outer === undefined ? holds : outer[u]!.and(holds);
-    });
-    under(alternative, (u) => (outer?.[u] ?? ALL).andNot(this.#vector(condition, u)));
+    }
   }
 
   /**

@@ -65,12 +65,15 @@ async function expectSame(functor: FunctorDescription, launch: Launch): Promise<
 type Sketch =
   | { readonly kind: 'set'; readonly target: number; readonly from: number; readonly how: number }
   | { readonly kind: 'declare'; readonly from: number }
+  | { readonly kind: 'flag'; readonly from: number; readonly bit: number }
   | { readonly kind: 'read'; readonly target: number; readonly shift: number; readonly isTable: boolean }
   | {
       readonly kind: 'if';
       readonly of: number;
       readonly bit: number;
       readonly isEven: boolean;
+      /** Whether the condition is a variable, which branches may set, and whether the first branch turns it. */
+      readonly flag: 'none' | 'kept' | 'turned';
       readonly yes: readonly Sketch[];
       readonly no: readonly Sketch[];
     }
@@ -100,6 +103,7 @@ const { body } = fc.letrec<{ body: readonly Sketch[]; statement: Sketch }>((tie)
     { depthIdentifier: 'body', maxDepth: 4 },
     fc.record({ kind: fc.constant('set' as const), target: number, from: number, how: number }),
     fc.record({ kind: fc.constant('declare' as const), from: number }),
+    fc.record({ kind: fc.constant('flag' as const), from: number, bit: fc.nat({ max: 3 }) }),
     fc.record({
       kind: fc.constant('read' as const),
       target: number,
@@ -126,6 +130,7 @@ const { body } = fc.letrec<{ body: readonly Sketch[]; statement: Sketch }>((tie)
       of: number,
       bit: fc.nat({ max: 3 }),
       isEven: fc.boolean(),
+      flag: fc.constantFrom('none' as const, 'kept' as const, 'turned' as const),
       yes: tie('body'),
       no: tie('body'),
     }),
@@ -141,6 +146,7 @@ const { body } = fc.letrec<{ body: readonly Sketch[]; statement: Sketch }>((tie)
 interface Scope {
   readonly values: readonly U32[];
   readonly variables: readonly Variable<'u32'>[];
+  readonly flag: Variable<'bool'>;
   readonly index: U32;
   readonly xs: ArrayValue<'u32'>;
   readonly table: ArrayValue<'u32'>;
@@ -160,6 +166,9 @@ function write(sketches: readonly Sketch[], outer: Scope): void {
       case 'declare':
         declare(pick(scope.values, sketch.from).add(1));
         break;
+      case 'flag':
+        scope.flag.set(pick(scope.values, sketch.from).shr(sketch.bit).and(1).eq(0));
+        break;
       case 'set': {
         const target = pick(scope.variables, sketch.target);
         const from = pick(scope.values, sketch.from);
@@ -174,8 +183,11 @@ function write(sketches: readonly Sketch[], outer: Scope): void {
       }
       case 'if': {
         const tested: U32 = sketch.isEven ? scope.k : pick(scope.values, sketch.of);
-        const holds: Bool = tested.shr(sketch.bit).and(1).eq(0);
-        If(holds, () => write(sketch.yes, scope)).Else(() => write(sketch.no, scope));
+        const holds: Bool = sketch.flag === 'none' ? tested.shr(sketch.bit).and(1).eq(0) : scope.flag;
+        If(holds, () => {
+          if (sketch.flag === 'turned') scope.flag.set(scope.flag.not());
+          write(sketch.yes, scope);
+        }).Else(() => write(sketch.no, scope));
         break;
       }
       case 'for': {
@@ -232,9 +244,10 @@ function functorOf(sketches: readonly Sketch[]): FunctorDescription {
   const parameters = { i: u32, xs: array(u32), table: array(u32), k: uniform(u32) };
   return fn('sketched', parameters, { sum: u32, other: u32, odd: bool }, ({ i, xs, table, k }) => {
     const variables = [Var(i.mul(7)), Var(xs.at(i)), Var(k)];
+    const flag = Var(xs.at(i).and(1).eq(1));
     // Because of this loop, the functor is more than straight-line code, and so runs masked.
     For(0, 2, (round) => {
-      write(sketches, { values: [i, k, ...variables, round], variables, index: i, xs, table, k, inLoop: true });
+      write(sketches, { values: [i, k, ...variables, round], variables, flag, index: i, xs, table, k, inLoop: true });
     });
     const [a, b, c] = variables as [Variable<'u32'>, Variable<'u32'>, Variable<'u32'>];
     return { sum: a.add(b.mul(3)), other: b.xor(c), odd: c.and(1).eq(1) };
@@ -260,7 +273,11 @@ describe('loops and branches', () => {
         });
       },
     );
-    await fc.assert(property, { numRuns: caseCount(300) });
+    const set: Sketch = { kind: 'set', target: 0, from: 0, how: 0 };
+    const turned: Sketch = { kind: 'if', of: 0, bit: 0, isEven: false, flag: 'turned', yes: [set], no: [set] };
+    const dots = [1, 2].map((sets): Sketch => ({ kind: 'dot', target: 0, of: 3, other: 2, sets }));
+    const examples = [turned, ...dots].map((each): [Sketch[], number, number, boolean] => [[each], 64, 0, false]);
+    await fc.assert(property, { numRuns: caseCount(300), examples });
   });
 
   test('store at computed places', async () => {
