@@ -7,7 +7,7 @@ export const NEIGHBOURS = 8;
 export const CELL = 64;
 
 /** No neighbour, where there are fewer than {@link NEIGHBOURS} other points. */
-export const NONE: number = 2 ** 32 - 1;
+const NONE = 2 ** 32 - 1;
 
 /**
  * The nearest other points of every point, by distance, and of equally distant ones by number. Points are sorted by the
