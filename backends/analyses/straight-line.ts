@@ -455,6 +455,10 @@ export function flatten(graph: Graph, module: Module, slots: Slots, args: readon
       case 'readOwned':
       case 'writeOwned':
         throw new NotStraight('it writes');
+      case 'localArray':
+      case 'readLocal':
+      case 'writeLocal':
+        throw new NotStraight('it has a local array with computed indices');
       default:
         throw new NotStraight('it has a loop');
     }

@@ -4,6 +4,7 @@ import { createCache } from '../../primitives/host/cache.ts';
 import {
   entryOf,
   type IrFunction,
+  type LocalArray,
   type Module,
   moduleNumber,
   type Operand,
@@ -182,6 +183,9 @@ function emitFunction(
 ): string {
   const operand = (o: Operand): string =>
     o.kind === 'literal' ? literal(o.value) : o.kind === 'local' ? `v${o.id}` : `u${uniforms.indexOf(o.name)}`;
+  const localArrays: LocalArray[] = [];
+  const own = functionName(module, fn.name);
+  const arrayName = ({ id }: LocalArray): string => `t${id}_${own}`;
   const block = (statements: readonly Statement[]): string => statements.map(emit).join('\n');
   const emit = (s: Statement): string => {
     switch (s.kind) {
@@ -202,6 +206,19 @@ function emitFunction(
         return `let v${s.local.id} = ${operand(s.value)};`;
       case 'set':
         return `v${s.local.id} = ${operand(s.value)};`;
+      case 'localArray':
+        localArrays.push(s.localArray);
+        return `${arrayName(s.localArray)}.fill(${operand(s.value)});`;
+      case 'readLocal': {
+        const index = operand(s.index);
+        const element = `${arrayName(s.localArray)}[${index}]`;
+        const [read, none] = s.local.type === 'bool' ? [`${element} !== 0`, 'false'] : [element, '0'];
+        return `const v${s.local.id} = ${index} < ${s.localArray.length} ? ${read} : ${none};`;
+      }
+      case 'writeLocal': {
+        const index = operand(s.index);
+        return `if (${index} < ${s.localArray.length}) ${arrayName(s.localArray)}[${index}] = ${operand(s.value)};`;
+      }
       case 'call': {
         const results = s.results.map(({ id }) => `v${id}`).join(', ');
         const called = `${functionName(module, s.callee)}(${s.args.map(operand).join(', ')})`;
@@ -224,8 +241,20 @@ if (round > 0) {\n${block(s.step)}\n}\n${block(s.body)}\n}`;
     }
   };
   const parameters = fn.parameters.map(({ id }) => `v${id}`).join(', ');
-  return `function${pausing ? '*' : ''} ${functionName(module, fn.name)}(${parameters}) {\n${block(fn.body)}\n}`;
+  const text = `function${pausing ? '*' : ''} ${own}(${parameters}) {\n${block(fn.body)}\n}`;
+  // Functions never call themselves, and rows are computed one after the other, so that calls can share their arrays.
+  const declared = localArrays.map(
+    (array) => `const ${arrayName(array)} = new ${ARRAYS[array.type]}(${array.length});`,
+  );
+  return [...declared, text].join('\n');
 }
+
+const ARRAYS: { readonly [T in ScalarType]: string } = {
+  u32: 'Uint32Array',
+  i32: 'Int32Array',
+  f32: 'Float32Array',
+  bool: 'Uint8Array',
+};
 
 function literal(value: PlainValue): string {
   return Object.is(value, -0) ? '(-0)' : `(${value})`;

@@ -61,6 +61,11 @@ function findCost(module: Module): StepCost {
   return functions.get(entryOf(module).name)!;
 }
 
+function operationsOf(statement: Statement): number {
+  if (statement.kind === 'localArray') return statement.localArray.length;
+  return statement.kind === 'read' || statement.kind === 'readOwned' ? READ : 1;
+}
+
 function costOfFunction({ parameters, body }: IrFunction, functions: ReadonlyMap<string, StepCost>): StepCost {
   let operations = 0;
   let statements = 0;
@@ -69,7 +74,7 @@ function costOfFunction({ parameters, body }: IrFunction, functions: ReadonlyMap
   const visit = (block: readonly Statement[], rounds: number): void => {
     for (const statement of block) {
       statements++;
-      operations += rounds * (statement.kind === 'read' || statement.kind === 'readOwned' ? READ : 1);
+      operations += rounds * operationsOf(statement);
       const isLoop = statement.kind === 'loop';
       loops ||= isLoop;
       for (const inner of blocksOf(statement)) visit(inner, isLoop ? rounds * ROUNDS : rounds);

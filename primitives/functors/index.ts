@@ -31,6 +31,14 @@ export {
   u64,
   uniform,
 } from './functor.ts';
+export {
+  LocalArray,
+  type LocalArrayOf,
+  type LocalIndex,
+  type LocalRecords,
+  type LocalValues,
+  type ReadOf,
+} from './local-arrays.ts';
 export { Neighbours, NeighboursParameter, neighbours } from './neighbours.ts';
 
 export { type OwnedParameter, type OwnedValue, owned } from './owned.ts';

@@ -1,6 +1,7 @@
 import { FunctorError } from '../checks/errors.ts';
 import { shortenedWords } from '../checks/given.ts';
 import { OPERATIONS } from '../ir/operations.ts';
+import { LocalValues } from './local-arrays.ts';
 import { placeIn } from './place.ts';
 import { ArrayValue, Value, Variable } from './value.ts';
 
@@ -37,7 +38,7 @@ function remedyFor(message: string): string | undefined {
 }
 
 function listed(): string {
-  return `Values have ${methodsOf(Value)}; variables also have ${methodsOf(Variable)}; arrays have ${methodsOf(ArrayValue)}.`;
+  return `Values have ${methodsOf(Value)}; variables also have ${methodsOf(Variable)}; arrays have ${methodsOf(ArrayValue)}; local arrays have ${methodsOf(LocalValues)}.`;
 }
 
 function methodsOf({ prototype }: { readonly prototype: object }): string {

@@ -1,5 +1,6 @@
 import { type ErrorPlace, FunctorError } from '../checks/errors.ts';
 import { describeGiven, isPromise, shortenedWords, withArticle } from '../checks/given.ts';
+import { withElementVariables } from '../ir/element-variables.ts';
 import { evaluate } from '../ir/evaluate.ts';
 import {
   entryOf,
@@ -7,6 +8,7 @@ import {
   type IrFunction,
   type Literal,
   type Local,
+  type LocalArray,
   type Module,
   moduleNumber,
   nameText,
@@ -27,8 +29,11 @@ import { callerPlace, placeIn } from './place.ts';
 interface FunctorRecorder extends Linkage {
   /** The open blocks, the innermost last. Statements are appended to the innermost block. */
   readonly blocks: Statement[][];
-  /** The block in which each local was declared. The local is visible only in this block and the blocks inside it. */
-  readonly declared: Map<Local, readonly Statement[]>;
+  /**
+   * The block in which each local and each local array was declared. It is visible only in this block and the blocks
+   * inside it.
+   */
+  readonly declared: Map<Local | LocalArray, readonly Statement[]>;
   /** The parameters of the function. Neighbours are added when the body reads them. */
   readonly parameters: Local[];
   readonly arrays: Map<string, ScalarType>;
@@ -41,6 +46,8 @@ interface FunctorRecorder extends Linkage {
   readonly locate: boolean;
   nextId: number;
   statements: number;
+  /** The number of elements of the local arrays. */
+  elements: number;
   loopDepth: number;
   /** Converts the argument of `Return` to operands. Undefined where `Return` is not allowed. */
   readonly toOperands: ((values: unknown) => Operand[]) | undefined;
@@ -162,6 +169,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
     locate,
     nextId: 0,
     statements: 0,
+    elements: 0,
     loopDepth: 0,
     toOperands: signature.toOperands,
   };
@@ -199,7 +207,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
       name: taken ? `entry_${signature.name}` : signature.name,
       parameters: own.parameters,
       results: signature.results,
-      body: statements,
+      body: withElementVariables(statements, (type) => ({ kind: 'local', type, id: own.nextId++ })),
       fast: signature.fast ?? false,
     });
     return { functions: own.functions, arrays: own.arrays, uniforms: own.uniforms };
@@ -213,6 +221,26 @@ export function newLocal(type: ScalarType): Local {
   const local: Local = { kind: 'local', type, id: own.nextId++ };
   own.declared.set(local, own.blocks.at(-1)!);
   return local;
+}
+
+/**
+ * Maximum number of elements of all local arrays of a functor: 4 KB, which is half of what WGSL lets the variables of a
+ * function take.
+ */
+const MAX_ELEMENTS = 1024;
+
+/** Declares a local array, all elements of which begin with a value. */
+export function declareArray(length: number, value: Operand): LocalArray {
+  const own = recorder();
+  own.elements += length;
+  if (own.elements > MAX_ELEMENTS) {
+    const sentence = `The local arrays of a functor must not have more than ${MAX_ELEMENTS} elements together.`;
+    throw functorError('size', sentence, 'Make them shorter, or store results of other functors in columns.');
+  }
+  const localArray: LocalArray = { kind: 'localArray', type: value.type, id: own.nextId++, length };
+  own.declared.set(localArray, own.blocks.at(-1)!);
+  append({ kind: 'localArray', localArray, value: use(value) });
+  return localArray;
 }
 
 /** Adds a parameter to the current function. It is visible in all blocks of the function. */
@@ -262,16 +290,16 @@ export function block(write: () => void): Statement[] {
   return blocks.pop()!;
 }
 
-/** Marks an operand as used and returns it. Throws if the operand is not visible in the current block. */
-export function use<O extends Operand>(operand: O): O {
-  if (operand.kind !== 'local') return operand;
+/** Marks an operand as used and returns it. Throws if the operand or array is not visible in the current block. */
+export function use<O extends Operand | LocalArray>(operand: O): O {
+  if (operand.kind !== 'local' && operand.kind !== 'localArray') return operand;
   const { blocks, declared, unusedConditions } = recorder();
   const home = declared.get(operand);
   if (home === undefined || !blocks.includes(home as Statement[])) {
     throw functorError(
       'out-of-scope',
       'A value must not be used outside the block or functor in which it was made.',
-      'Make a Var before the block and set it inside. Pass values to other functors as arguments.',
+      'Make a Var or a LocalArray before the block and set it inside. Pass values to other functors as arguments.',
     );
   }
   unusedConditions.delete(operand.id);
@@ -329,6 +357,18 @@ export function read(array: string, type: ScalarType, index: Operand): Local {
   const local = newLocal(type);
   append({ kind: 'read', local, array, index: use(index) });
   return local;
+}
+
+/** Reads an element of a local array. `index` is a u32. */
+export function readLocal(localArray: LocalArray, index: Operand): Local {
+  const local = newLocal(localArray.type);
+  append({ kind: 'readLocal', local, localArray: use(localArray), index: use(index) });
+  return local;
+}
+
+/** Writes an element of a local array. `index` is a u32. */
+export function writeLocal(localArray: LocalArray, index: Operand, value: Operand): void {
+  append({ kind: 'writeLocal', localArray: use(localArray), index: use(index), value: use(value) });
 }
 
 export function readOwned(array: string, type: ScalarType, index: Operand): Local {

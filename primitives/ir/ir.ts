@@ -29,6 +29,17 @@ export interface Local {
   readonly id: number;
 }
 
+/**
+ * An array of a function: `length` elements, which each call of the function has for itself. Ids are unique within a
+ * function, among locals and arrays.
+ */
+export interface LocalArray {
+  readonly kind: 'localArray';
+  readonly type: ScalarType;
+  readonly id: number;
+  readonly length: number;
+}
+
 /** A value that is the same for all indices of a launch and may change between launches. */
 export interface Uniform {
   readonly kind: 'uniform';
@@ -59,6 +70,17 @@ export type Statement =
   | { readonly kind: 'length'; readonly local: Local; readonly array: string }
   | { readonly kind: 'var'; readonly local: Local; readonly value: Operand }
   | { readonly kind: 'set'; readonly local: Local; readonly value: Operand }
+  /** Declares an array, whose elements all begin with `value`. It is visible where a local of this place would be. */
+  | { readonly kind: 'localArray'; readonly localArray: LocalArray; readonly value: Operand }
+  /** Element `index` (u32) of an array of the function. Zero (false) if the index is not below the array's length. */
+  | { readonly kind: 'readLocal'; readonly local: Local; readonly localArray: LocalArray; readonly index: Operand }
+  /** Writes element `index` (u32) of an array of the function. Writes nothing if the index is not below its length. */
+  | {
+      readonly kind: 'writeLocal';
+      readonly localArray: LocalArray;
+      readonly index: Operand;
+      readonly value: Operand;
+    }
   | {
       readonly kind: 'call';
       readonly callee: string;
@@ -121,11 +143,14 @@ export function operandsOf(statement: Statement): readonly Operand[] {
       return statement.operation.operands;
     case 'read':
     case 'readOwned':
+    case 'readLocal':
       return [statement.index];
     case 'writeOwned':
+    case 'writeLocal':
       return [statement.index, statement.value];
     case 'var':
     case 'set':
+    case 'localArray':
       return [statement.value];
     case 'call':
       return statement.args;
@@ -271,6 +296,14 @@ function statementText(statement: Statement): string {
       return `var ${operandText(statement.local)}=${operandText(statement.value)}`;
     case 'set':
       return `set ${operandText(statement.local)}=${operandText(statement.value)}`;
+    case 'localArray': {
+      const { type, id, length } = statement.localArray;
+      return `array %${id} ${type} ${length}=${operandText(statement.value)}`;
+    }
+    case 'readLocal':
+      return `${operandText(statement.local)}=%${statement.localArray.id}[${operandText(statement.index)}]`;
+    case 'writeLocal':
+      return `%${statement.localArray.id}[${operandText(statement.index)}]=${operandText(statement.value)}`;
     case 'call':
       return `${operandsText(statement.results)}=${nameText(statement.callee)}(${operandsText(statement.args)})`;
     case 'if':

@@ -42,7 +42,7 @@ function project(module: Module, results: readonly number[]): Module {
   return { functions: list, arrays: only(module.arrays, 'array '), uniforms: only(module.uniforms, 'uniform ') };
 }
 
-/** Ids of the locals on which the wanted results depend. */
+/** Ids of the locals and arrays on which the wanted results depend. */
 function markNeeded(fn: IrFunction, wanted: readonly number[]): ReadonlySet<number> {
   const needed = new Set<number>();
   const mark = (operand: Operand): void => {
@@ -53,6 +53,7 @@ function markNeeded(fn: IrFunction, wanted: readonly number[]): ReadonlySet<numb
       if (!isLive(statement, needed, inLoop)) continue;
       if (statement.kind === 'return') for (const result of wanted) mark(statement.values[result]!);
       else operandsOf(statement).forEach(mark);
+      if (statement.kind === 'readLocal') needed.add(statement.localArray.id);
       for (const inner of blocksOf(statement)) visit(inner, inLoop || statement.kind === 'loop');
     }
   };
@@ -73,6 +74,9 @@ function isLive(statement: Statement, needed: ReadonlySet<number>, inLoop: boole
       return inLoop;
     case 'writeOwned':
       return true;
+    case 'localArray':
+    case 'writeLocal':
+      return needed.has(statement.localArray.id);
     case 'call':
       // A function without results is called for what it writes.
       return statement.results.length === 0 || statement.results.some(({ id }) => needed.has(id));

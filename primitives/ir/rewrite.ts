@@ -9,11 +9,14 @@ export function withOperands(statement: Statement, replace: (operand: Operand) =
     }
     case 'read':
     case 'readOwned':
+    case 'readLocal':
       return { ...statement, index: replace(statement.index) };
     case 'writeOwned':
+    case 'writeLocal':
       return { ...statement, index: replace(statement.index), value: replace(statement.value) };
     case 'var':
     case 'set':
+    case 'localArray':
       return { ...statement, value: replace(statement.value) };
     case 'call':
       return { ...statement, args: statement.args.map(replace) };

@@ -10,6 +10,7 @@ import {
   u32,
   uniform,
 } from '../../primitives/functors/functor.ts';
+import { LocalArray, type LocalValues } from '../../primitives/functors/local-arrays.ts';
 import { operate, use } from '../../primitives/functors/recorder.ts';
 import type { Scalar, Shape } from '../../primitives/functors/shapes.ts';
 import { type ArrayValue, type Bool, type U32, Value, type Variable } from '../../primitives/functors/value.ts';
@@ -34,6 +35,7 @@ interface Writer {
   readonly functors: ReadonlyMap<string, AnyFunctor>;
   readonly captures: Readonly<Record<string, unknown>>;
   readonly values: ReadonlyMap<string, AnyValue>;
+  readonly arrays: ReadonlyMap<string, LocalValues<ScalarType>>;
 }
 
 function writeFunctor(sketch: Sketch, functors: ReadonlyMap<string, AnyFunctor>, own: SketchFunction): AnyFunctor {
@@ -47,7 +49,7 @@ function writeFunctor(sketch: Sketch, functors: ReadonlyMap<string, AnyFunctor>,
   return fn(own.name, { ...parameters, ...captures } as Parameters, result, (args) => {
     const given = args as Record<string, AnyValue>;
     const values = new Map(own.parameters.map(({ name }) => [name, given[name]!]));
-    writeStatements({ functors, captures: args, values }, own.body);
+    writeStatements({ functors, captures: args, values, arrays: new Map() }, own.body);
   }) as AnyFunctor;
 }
 
@@ -58,18 +60,26 @@ function writeStatements(outer: Writer, statements: readonly SketchStatement[]):
       const value = write(writer, statement.value);
       const bound = statement.kind === 'let' ? Let(value) : Var(value);
       writer = { ...writer, values: new Map([...writer.values, [statement.name, bound]]) };
+    } else if (statement.kind === 'array') {
+      const declared = LocalArray(statement.length, write(writer, statement.value));
+      writer = { ...writer, arrays: new Map([...writer.arrays, [statement.name, declared]]) };
     } else {
       writeStatement(writer, statement);
     }
   }
 }
 
-function writeStatement(writer: Writer, statement: Exclude<SketchStatement, { kind: 'let' | 'var' }>): void {
+function writeStatement(writer: Writer, statement: Exclude<SketchStatement, { kind: 'let' | 'var' | 'array' }>): void {
   const inside = (body: readonly SketchStatement[]) => (): void => writeStatements(writer, body);
   switch (statement.kind) {
     case 'set':
       (writer.values.get(statement.name) as Variable<ScalarType>).set(write(writer, statement.value));
       break;
+    case 'write': {
+      const index = write(writer, statement.index) as U32;
+      writer.arrays.get(statement.array)!.set(index, write(writer, statement.value));
+      break;
+    }
     case 'if': {
       const otherwise = If(write(writer, statement.condition) as Bool, inside(statement.consequent));
       if (statement.alternative.length > 0) otherwise.Else(inside(statement.alternative));
@@ -104,6 +114,8 @@ function write(writer: Writer, expression: SketchExpression): AnyValue {
       return (captures[expression.array] as ArrayValue<ScalarType>).length();
     case 'element':
       return (captures[expression.array] as ArrayValue<ScalarType>).at(write(writer, expression.index) as U32);
+    case 'local':
+      return writer.arrays.get(expression.array)!.at(write(writer, expression.index) as U32);
     case 'operation': {
       const operands = expression.operands.map((operand) => write(writer, operand).operand);
       return new Value(use(operate(expression.name, operands, expression.type)));

@@ -1,6 +1,7 @@
 import type {
   IrFunction,
   Local,
+  LocalArray,
   Module,
   Operand,
   OperationName,
@@ -24,6 +25,7 @@ export function moduleOfSketch(sketch: Sketch): Module {
 interface Writer {
   readonly sketch: Sketch;
   readonly locals: Map<string, Local>;
+  readonly localArrays: Map<string, LocalArray>;
   readonly makeLocal: (type: ScalarType) => Local;
   readonly out: Statement[];
 }
@@ -34,13 +36,14 @@ function writeFunction(sketch: Sketch, { name, parameters, results, body }: Sket
   const locals = new Map(parameters.map((parameter) => [parameter.name, makeLocal(parameter.type)]));
   const own = [...locals.values()];
   const out: Statement[] = [];
-  writeStatements({ sketch, locals, makeLocal, out }, body);
+  writeStatements({ sketch, locals, localArrays: new Map(), makeLocal, out }, body);
   return { name, parameters: own, results, body: out, fast: false };
 }
 
 /** Writes a block of statements. Names that are declared in the block go out of scope at its end. */
 function writeBlock(outer: Writer, statements: readonly SketchStatement[], prologue: Statement[] = []): Statement[] {
-  const writer = { ...outer, locals: new Map(outer.locals), out: prologue };
+  const scope = { locals: new Map(outer.locals), localArrays: new Map(outer.localArrays) };
+  const writer = { ...outer, ...scope, out: prologue };
   writeStatements(writer, statements);
   return writer.out;
 }
@@ -61,6 +64,20 @@ function writeStatement(writer: Writer, statement: SketchStatement): void {
     case 'set':
       out.push({ kind: 'set', local: locals.get(statement.name)!, value: write(writer, statement.value) });
       break;
+    case 'array': {
+      const { name, type, length } = statement;
+      const value = write(writer, statement.value);
+      const localArray: LocalArray = { kind: 'localArray', type, id: writer.makeLocal(type).id, length };
+      writer.localArrays.set(name, localArray);
+      out.push({ kind: 'localArray', localArray, value });
+      break;
+    }
+    case 'write': {
+      const localArray = writer.localArrays.get(statement.array)!;
+      const index = write(writer, statement.index);
+      out.push({ kind: 'writeLocal', localArray, index, value: write(writer, statement.value) });
+      break;
+    }
     case 'if':
       out.push({
         kind: 'if',
@@ -134,6 +151,12 @@ function write(writer: Writer, expression: SketchExpression): Operand {
       const index = write(writer, expression.index);
       const local = makeLocal(expression.type);
       out.push({ kind: 'read', local, array: expression.array, index });
+      return local;
+    }
+    case 'local': {
+      const index = write(writer, expression.index);
+      const local = makeLocal(expression.type);
+      out.push({ kind: 'readLocal', local, localArray: writer.localArrays.get(expression.array)!, index });
       return local;
     }
     case 'operation': {

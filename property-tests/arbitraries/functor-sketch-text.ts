@@ -46,6 +46,10 @@ function writeStatement(result: string, statement: SketchStatement): string {
       return `${statement.kind} ${statement.name} = ${write(statement.value)};`;
     case 'set':
       return writeAssignment(statement.name, statement.value);
+    case 'array':
+      return writeArray(statement);
+    case 'write':
+      return `${statement.array}[${write(statement.index)}] = ${write(statement.value)};`;
     case 'if': {
       const otherwise = statement.alternative.length === 0 ? '' : ` else ${writeBlock(result, statement.alternative)}`;
       return `if ${write(statement.condition)} ${writeBlock(result, statement.consequent)}${otherwise}`;
@@ -59,6 +63,15 @@ function writeStatement(result: string, statement: SketchStatement): string {
     default:
       return `${statement.kind};`;
   }
+}
+
+/** Writes the declaration of an array. Arrays that begin with zeros have no value. */
+function writeArray({ name, type, length, value }: SketchStatement & { readonly kind: 'array' }): string {
+  if (value.kind === 'literal' && (Object.is(value.value, 0) || value.value === false)) {
+    return `var ${name}: array<${type}, ${length}>;`;
+  }
+  const first = `let ${name}_first = ${write(value)};`;
+  return `${first}\nvar ${name} = array<${type}, ${length}>(${Array(length).fill(`${name}_first`).join(', ')});`;
 }
 
 const compound: Partial<Record<OperationName, string>> = { add: '+', sub: '-', mul: '*', div: '/', and: '&', or: '|' };
@@ -100,6 +113,7 @@ function write(expression: SketchExpression): string {
     case 'length':
       return `arrayLength(&${expression.array})`;
     case 'element':
+    case 'local':
       return `${expression.array}[${write(expression.index)}]`;
     case 'operation':
       return writeOperation(expression.name, expression.type, expression.operands);

@@ -35,6 +35,8 @@ export type SketchExpression =
   | { readonly kind: 'uniform'; readonly type: ScalarType; readonly name: string }
   | { readonly kind: 'element'; readonly type: ScalarType; readonly array: string; readonly index: SketchExpression }
   | { readonly kind: 'length'; readonly type: 'u32'; readonly array: string }
+  /** An element of a local array. */
+  | { readonly kind: 'local'; readonly type: ScalarType; readonly array: string; readonly index: SketchExpression }
   | {
       readonly kind: 'operation';
       readonly type: ScalarType;
@@ -52,6 +54,20 @@ export type SketchExpression =
 
 export type SketchStatement =
   | { readonly kind: 'let' | 'var' | 'set'; readonly name: string; readonly value: SketchExpression }
+  /** Declares a local array, whose elements all begin with a value. */
+  | {
+      readonly kind: 'array';
+      readonly name: string;
+      readonly type: ScalarType;
+      readonly length: number;
+      readonly value: SketchExpression;
+    }
+  | {
+      readonly kind: 'write';
+      readonly array: string;
+      readonly index: SketchExpression;
+      readonly value: SketchExpression;
+    }
   | {
       readonly kind: 'if';
       readonly condition: SketchExpression;
@@ -76,6 +92,8 @@ export interface SketchOptions {
   readonly loops: boolean;
   /** Allows reads of captured arrays at computed indices. */
   readonly reads: boolean;
+  /** Allows local arrays. */
+  readonly localArrays: boolean;
   /** Allows division and remainder of integers. */
   readonly integerDivision: boolean;
   /** How often operands and results are f32. */
@@ -87,13 +105,20 @@ export interface SketchOptions {
 export const everything: SketchOptions = {
   loops: true,
   reads: true,
+  localArrays: true,
   integerDivision: true,
   floats: 'some',
   boolCaptures: true,
 };
 
 /** Features of programs that can be evaluated in four lanes at once. */
-export const straightLine: SketchOptions = { ...everything, loops: false, reads: false, integerDivision: false };
+export const straightLine: SketchOptions = {
+  ...everything,
+  loops: false,
+  reads: false,
+  localArrays: false,
+  integerDivision: false,
+};
 
 /** Draws a number from 0 to bound − 1. At the end of the tape (the recorded random numbers), the draw is always 0. */
 export type Draw = (bound: number) => number;
@@ -176,9 +201,14 @@ interface Surroundings {
   readonly types: readonly ScalarType[];
   readonly names: readonly Named[];
   readonly variables: readonly Named[];
+  readonly localArrays: readonly LocalArray[];
   readonly results: readonly ScalarType[];
   readonly inLoop: boolean;
   readonly fresh: () => string;
+}
+
+interface LocalArray extends Named {
+  readonly length: number;
 }
 
 const typesOf: Record<SketchOptions['floats'], readonly ScalarType[]> = {
@@ -214,6 +244,7 @@ export function drawSketch(draw: Draw, options: SketchOptions): Sketch {
       types,
       names: parameters,
       variables: [],
+      localArrays: [],
       results,
       inLoop: false,
       fresh,
@@ -258,6 +289,8 @@ interface Drawn {
 function drawStatement(at: Surroundings, depth: number): Drawn {
   const { draw, options, inLoop } = at;
   const only = (statement: SketchStatement): Drawn => ({ statements: [statement], after: at });
+  const isOfArray = options.localArrays && draw(5) === 0;
+  if (isOfArray) return at.localArrays.length > 0 && draw(3) > 0 ? only(drawWrite(at)) : drawLocalArray(at);
   switch (draw(depth > 0 ? 10 : 4)) {
     case 0:
       return drawDeclaration(at, 'let');
@@ -286,6 +319,31 @@ function drawDeclaration(at: Surroundings, kind: 'let' | 'var'): Drawn {
   const named = { name: at.fresh(), type };
   const variables = kind === 'var' ? [...at.variables, named] : at.variables;
   return { statements: [{ kind, name: named.name, value }], after: { ...at, names: [...at.names, named], variables } };
+}
+
+/** Mostly short arrays, so that an element that was written is often read. */
+const LENGTHS: readonly number[] = [1, 2, 3, 4, 4, 5, 8, 17];
+
+function drawLocalArray(at: Surroundings): Drawn {
+  const type = at.types[at.draw(at.types.length)]!;
+  const value = drawExpression(at, type, 2);
+  const array = { name: at.fresh(), type, length: LENGTHS[at.draw(LENGTHS.length)]! };
+  const statement: SketchStatement = { kind: 'array', ...array, value };
+  return { statements: [statement], after: { ...at, localArrays: [...at.localArrays, array] } };
+}
+
+function drawWrite(at: Surroundings): SketchStatement {
+  const array = at.localArrays[at.draw(at.localArrays.length)]!;
+  const index = drawLocalIndex(at, array, 2);
+  return { kind: 'write', array: array.name, index, value: drawExpression(at, array.type, 2) };
+}
+
+/** Draws the index of an element of a local array: a constant, an index in its range, or any. */
+function drawLocalIndex(at: Surroundings, { length }: LocalArray, depth: number): SketchExpression {
+  const choice = at.draw(6);
+  if (choice < 2) return small(at.draw(length));
+  const index = drawExpression(at, 'u32', depth);
+  return choice === 2 ? index : operation('u32', 'and', index, small(choice === 3 ? 7 : 3));
 }
 
 function drawAssignment(at: Surroundings): Drawn {
@@ -342,6 +400,11 @@ function drawExpression(at: Surroundings, type: ScalarType, depth: number): Sket
   const arrays = sketch.arrays.filter((array) => array.type === type);
   if (arrays.length > 0 && draw(4) === 0) {
     return { kind: 'element', type, array: arrays[draw(arrays.length)]!.name, index: drawIndex(at, depth - 1) };
+  }
+  const locals = at.localArrays.filter((array) => array.type === type);
+  if (locals.length > 0 && draw(2) === 0) {
+    const array = locals[draw(locals.length)]!;
+    return { kind: 'local', type, array: array.name, index: drawLocalIndex(at, array, depth - 1) };
   }
   const callees = sketch.functions.filter(({ results }) => results.includes(type));
   if (callees.length > 0 && draw(6) === 0) {

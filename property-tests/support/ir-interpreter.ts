@@ -59,7 +59,10 @@ interface Machine {
   readonly observe: (statement: Statement) => void;
 }
 
-type Frame = Map<number, Evaluated>;
+interface Frame {
+  readonly locals: Map<number, Evaluated>;
+  readonly arrays: Map<number, Evaluated[]>;
+}
 type Outcome = 'next' | 'break' | 'continue' | { readonly returned: Evaluated[] };
 
 /** Runs the entry of a module. Arguments and results are flat lists of scalars. */
@@ -95,7 +98,8 @@ export function interpretFunctor<P extends Parameters, R extends Shape>(
 }
 
 function run(machine: Machine, fn: IrFunction, args: readonly Evaluated[]): Evaluated[] {
-  const frame: Frame = new Map(fn.parameters.map(({ id }, leaf) => [id, args[leaf]!]));
+  const locals = new Map(fn.parameters.map(({ id }, leaf) => [id, args[leaf]!]));
+  const frame: Frame = { locals, arrays: new Map() };
   const outcome = runBlock(machine, frame, fn.body);
   if (typeof outcome === 'string') throw new RangeError(`function ${fn.name} ends in ${outcome}`);
   return outcome.returned;
@@ -112,7 +116,7 @@ function runBlock(machine: Machine, frame: Frame, block: readonly Statement[]): 
 function runStatement(machine: Machine, frame: Frame, statement: Statement): Outcome {
   const look = (operand: Operand): Evaluated => valueOfOperand(machine, frame, operand);
   const bind = (local: Local, value: Evaluated): void => {
-    frame.set(local.id, limited(value, machine.path));
+    frame.locals.set(local.id, limited(value, machine.path));
   };
   if (statement.kind !== 'loop') machine.observe(statement);
   switch (statement.kind) {
@@ -149,6 +153,28 @@ function runStatement(machine: Machine, frame: Frame, statement: Statement): Out
       return runLoop(machine, frame, statement);
     case 'return':
       return { returned: statement.values.map(look) };
+    case 'localArray': {
+      const { id, length } = statement.localArray;
+      frame.arrays.set(id, Array(length).fill(limited(look(statement.value), machine.path)));
+      return 'next';
+    }
+    case 'readLocal': {
+      const index = look(statement.index);
+      const none = plain(statement.local.type, statement.local.type !== 'bool' && 0);
+      const value = frame.arrays.get(statement.localArray.id)![index.value as number] ?? none;
+      bind(statement.local, limited(value, index.reliance));
+      return 'next';
+    }
+    case 'writeLocal': {
+      const elements = frame.arrays.get(statement.localArray.id)!;
+      const index = look(statement.index);
+      const value = limited(limited(look(statement.value), machine.path), index.reliance);
+      // If devices may differ about the index, they differ about every element.
+      if (index.reliance < PROMISED)
+        elements.splice(0, elements.length, ...elements.map((old) => limited(old, index.reliance)));
+      if ((index.value as number) < elements.length) elements[index.value as number] = value;
+      return 'next';
+    }
     case 'readOwned':
     case 'writeOwned':
       throw new RangeError('the interpreter has no strips');
@@ -175,7 +201,7 @@ function valueOfOperand(machine: Machine, frame: Frame, operand: Operand): Evalu
     case 'uniform':
       return plain(operand.type, machine.uniforms[operand.name]!);
     case 'local': {
-      const value = frame.get(operand.id);
+      const value = frame.locals.get(operand.id);
       if (value === undefined) throw new RangeError(`local ${operand.id} is read before it is bound`);
       return value;
     }

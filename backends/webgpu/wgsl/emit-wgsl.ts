@@ -2,6 +2,7 @@ import {
   entryOf,
   type IrFunction,
   type Local,
+  type LocalArray,
   type Module,
   type Operand,
   type ScalarType,
@@ -128,6 +129,20 @@ function emitStatement(statement: Statement, context: FunctionContext): string {
       return `var v${statement.local.id} = ${operand(statement.value)};`;
     case 'set':
       return `v${statement.local.id} = ${operand(statement.value)};`;
+    case 'localArray':
+      return emitArray(statement, operand);
+    case 'readLocal': {
+      const { type } = statement.local;
+      const element = elementOf(statement.localArray, statement.index, operand);
+      const isWithin = isKnownWithin(statement.localArray, statement.index);
+      const guarded = `select(${zeroOf(type)}, ${element}, ${operand(statement.index)} < ${statement.localArray.length}u)`;
+      return bind(statement.local, hideConstant(type, isWithin ? element : guarded, operations));
+    }
+    case 'writeLocal': {
+      const write = `${elementOf(statement.localArray, statement.index, operand)} = ${operand(statement.value)};`;
+      if (isKnownWithin(statement.localArray, statement.index)) return write;
+      return `if (${operand(statement.index)} < ${statement.localArray.length}u) { ${write} }`;
+    }
     case 'call':
       return emitCall(statement, operand, context);
     case 'if': {
@@ -146,6 +161,28 @@ function emitStatement(statement: Statement, context: FunctionContext): string {
       return statement.values.length > 1 ? `return ${context.result}(${values});` : `return ${values};`;
     }
   }
+}
+
+/** Maximum number of elements that are listed where an array begins; more are filled in a loop. */
+const MAX_LISTED = 16;
+
+function emitArray(
+  { localArray: { id, type, length }, value }: Extract<Statement, { kind: 'localArray' }>,
+  operand: (o: Operand) => string,
+): string {
+  const declared = `var a${id}: array<${type}, ${length}>`;
+  const first = operand(value);
+  if (length <= MAX_LISTED) return `${declared} = array<${type}, ${length}>(${Array(length).fill(first).join(', ')});`;
+  return `${declared};\nfor (var i${id} = 0u; i${id} < ${length}u; i${id}++) { a${id}[i${id}] = ${first}; }`;
+}
+
+/** An element of an array as WGSL. An index that is out of range selects the last element. */
+function elementOf({ id, length }: LocalArray, index: Operand, operand: (o: Operand) => string): string {
+  return `a${id}[min(${operand(index)}, ${length - 1}u)]`;
+}
+
+function isKnownWithin({ length }: LocalArray, index: Operand): boolean {
+  return index.kind === 'literal' && Number(index.value) < length;
 }
 
 function emitCall(

@@ -62,7 +62,9 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
       terms.note(local, operation);
       return;
     }
-    if (statement.kind === 'read' || statement.kind === 'readOwned') terms.noteRead(statement);
+    if (statement.kind === 'read' || statement.kind === 'readOwned') terms.noteRead(statement, statement.array);
+    // Two reads of an array may give the same element. What is written between them counts for nothing, which is safe.
+    if (statement.kind === 'readLocal') terms.noteRead(statement, `${statement.localArray.id}`);
     for (const operand of operandsOf(statement)) use(operand, 'other');
     for (const block of blocksOf(statement)) block.forEach(visit);
   };
@@ -126,7 +128,7 @@ function termsOf() {
     if (operand.kind === 'local') known.delete(operand.id);
   };
   return {
-    noteRead({ local, array, index }: ReadStatement): void {
+    noteRead({ local, index }: ReadStatement, array: string): void {
       numberValue(local, array, [index]);
     },
     note(local: Local, { name, operands }: Operation): void {
@@ -152,7 +154,7 @@ function termsOf() {
   };
 }
 
-type ReadStatement = Extract<Statement, { readonly kind: 'read' | 'readOwned' }>;
+type ReadStatement = Extract<Statement, { readonly kind: 'read' | 'readOwned' | 'readLocal' }>;
 
 /**
  * Local value numbering: two locals are the same term if they are bound to the same operation on the same operands, or

@@ -75,14 +75,14 @@ export function neededFor(nodes: readonly Node[], given: ReadonlySet<Node>): Nod
   return [...found].sort((a, b) => a.id - b.id);
 }
 
+const NOT_STRAIGHT: ReadonlySet<Statement['kind']> = new Set(['if', 'loop', 'length', 'localArray']);
+
 /**
  * Whether a module executes the same operations at every index. If some operations are executed only at some indices,
  * they may be invalid at other indices and must not be moved.
  */
 export function isStraight({ functions }: Module): boolean {
-  return functions.every(
-    ({ body, fast }) => !fast && body.every(({ kind }) => kind !== 'if' && kind !== 'loop' && kind !== 'length'),
-  );
+  return functions.every(({ body, fast }) => !fast && body.every(({ kind }) => !NOT_STRAIGHT.has(kind)));
 }
 
 /** Assigns slot numbers to arrays and uniforms at their first use. `names` maps the slots back to names. */

@@ -71,11 +71,15 @@ export function costOfClearing(words: number): number {
   return words * WORD_CLEARED;
 }
 
-function costOfStatement({ kind }: Statement): number {
-  switch (kind) {
+function costOfStatement(statement: Statement): number {
+  switch (statement.kind) {
     case 'read':
     case 'readOwned':
+    case 'readLocal':
+    case 'writeLocal':
       return READ;
+    case 'localArray':
+      return OPERATION * statement.localArray.length;
     case 'call':
     case 'if':
       return 0;

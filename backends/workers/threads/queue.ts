@@ -89,6 +89,12 @@ export function slotWord(phase: number): number {
   return RING_START + (phase & (RING_SLOTS - 1)) * SLOT_WORDS;
 }
 
+/**
+ * Bytes of memory that a worker has for the local arrays of functors: as much as the smallest cache of a core holds.
+ * Pages of it that no worker uses take no memory.
+ */
+export const FRAME_BYTES: number = 2 ** 15;
+
 /** Addresses of the fixed areas of the shared memory. The allocator's heap starts after them. */
 export const fixed = {
   /**
@@ -113,7 +119,9 @@ export const fixed = {
   /** Start of the ring of argument blocks. */
   arguments: 65536,
   argumentBytes: (2 ** 20) as number,
-  heap: (65536 + 2 ** 20) as number,
+  /** Start of the memory for local arrays of functors: {@link FRAME_BYTES} for each worker. */
+  frames: (65536 + 2 ** 20) as number,
+  heap: (65536 + 2 ** 20 + MAX_WORKERS * FRAME_BYTES) as number,
 } as const;
 
 /** Signature of kernel functions: the address of the arguments, the chunk number and the worker number. */

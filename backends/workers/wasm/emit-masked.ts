@@ -1,6 +1,7 @@
 import type { Operand, Local as Variable } from '../../../primitives/ir/ir.ts';
 import { boundOf } from './emit-simd.ts';
 import { type ArrayAccess, type Environment, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
+import { LaneArrays } from './lane-arrays.ts';
 import type { LaneKind, LaneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, operandsOf } from './lane-statements.ts';
 import { scalarOperation } from './scalar-operations.ts';
@@ -88,6 +89,8 @@ export class MaskedCode {
   readonly #owned: Local[] = [];
   readonly #loops: OpenLoop[] = [];
   readonly #occupancy: Occupancy | undefined;
+  /** Undefined if the program has no local arrays. */
+  readonly #arrays: LaneArrays | undefined;
   /** The mask of the active lanes, as one local per vector. Undefined if all lanes are active. */
   #mask: readonly VectorLocal[] | undefined;
 
@@ -97,6 +100,7 @@ export class MaskedCode {
     this.#kinds = kinds;
     this.#sources = sources;
     this.#splatted = this.#findSplatted();
+    if (hasArrays(program.body)) this.#arrays = new LaneArrays(code, sources.vectors);
     if (sources.pause === undefined) return;
     this.#occupancy = { rounds: this.#own(code.local(I32)), active: this.#own(code.local(V128)) };
   }
@@ -119,6 +123,7 @@ export class MaskedCode {
 
   release(): void {
     for (const local of this.#owned) this.#code.release(local);
+    this.#arrays?.release();
   }
 
   #each<T>(make: (vector: number) => T): T[] {
@@ -145,8 +150,10 @@ export class MaskedCode {
     };
     const visit = (statements: readonly LaneStatement[]): void => {
       for (const statement of statements) {
+        if (statement.kind === 'localArray' || statement.kind === 'writeLocal') add(statement.value);
         const makesVectors = 'local' in statement && this.#kinds.kinds.get(statement.local.id) === 'varying';
-        if (makesVectors && statement.kind !== 'read') for (const operand of operandsOf(statement)) add(operand);
+        const isRead = statement.kind === 'read' || statement.kind === 'readLocal';
+        if (makesVectors && !isRead) for (const operand of operandsOf(statement)) add(operand);
         for (const block of blocksOf(statement)) visit(block);
       }
     };
@@ -188,6 +195,11 @@ export class MaskedCode {
   }
 
   #block(statements: readonly LaneStatement[]): void {
+    if (this.#arrays === undefined) this.#steps(statements);
+    else this.#arrays.block(() => this.#steps(statements));
+  }
+
+  #steps(statements: readonly LaneStatement[]): void {
     for (const [i, statement] of statements.entries()) {
       this.#step(statement);
       if (!this.#kinds.narrowing.has(statement)) continue;
@@ -241,6 +253,15 @@ export class MaskedCode {
       case 'var':
       case 'set':
         this.#assign(statement);
+        return;
+      case 'localArray':
+        this.#arrays!.declare(statement.localArray, (u) => this.#vector(statement.value, u));
+        return;
+      case 'readLocal':
+        this.#readLocal(statement);
+        return;
+      case 'writeLocal':
+        this.#writeLocal(statement);
         return;
       case 'if':
         if (!this.#kinds.divergent.has(statement)) this.#branch(statement);
@@ -383,6 +404,31 @@ export class MaskedCode {
     }
     code.release(within);
     code.release(at);
+  }
+
+  #readLocal({ local, localArray, index }: Of<'readLocal'>): void {
+    for (const [u, made] of this.#vectorsOf(local.id).entries()) {
+      const place = this.#commonIndex(index);
+      if (place === undefined) this.#arrays!.gather(localArray, this.#vector(index, u), u, made);
+      else made.set(this.#arrays!.element(localArray, place, u));
+    }
+  }
+
+  #writeLocal(statement: Of<'writeLocal'>): void {
+    const { localArray, index, value } = statement;
+    const isBlended = this.#kinds.blended.has(statement);
+    for (let u = 0; u < this.#sources.vectors; u++) {
+      const [lanes, mask] = [this.#vector(value, u), isBlended ? this.#mask![u]! : undefined];
+      const place = this.#commonIndex(index);
+      if (place === undefined) this.#arrays!.scatter(localArray, this.#vector(index, u), u, lanes, mask);
+      else this.#arrays!.write(localArray, place, u, lanes, mask);
+    }
+  }
+
+  /** An index on which all lanes agree: a number if it is known. Undefined if lanes may differ. */
+  #commonIndex(index: Operand): Int32 | number | undefined {
+    if (index.kind === 'literal') return Number(index.value);
+    return this.#kindOf(index) === 'uniform' ? this.#integer(index) : undefined;
   }
 
   #assign(statement: Of<'var'> | Of<'set'>): void {
@@ -531,6 +577,10 @@ export class MaskedCode {
 const NO_LANES = v128([0, 0, 0, 0]);
 /** The mask with all lanes active. */
 const ALL = v128([-1, -1, -1, -1]);
+
+function hasArrays(block: readonly LaneStatement[]): boolean {
+  return block.some((statement) => statement.kind === 'localArray' || blocksOf(statement).some(hasArrays));
+}
 
 /** Whether any lane of the masks is active. */
 function anyOf(masks: readonly Vector[]): Int32 {

@@ -9,10 +9,19 @@ import {
   type ScalarType,
   type Statement,
 } from '../../../primitives/ir/ir.ts';
+import {
+  declareArray,
+  type FrameArray,
+  type FrameMemory,
+  fillArray,
+  readPlace,
+  withFrame,
+  writePlace,
+} from './local-arrays.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import { type Code, type Label, valueTypeOf } from './wasm-code.ts';
 import { op } from './wasm-encoder.ts';
-import { choose, f32, type Int32, i32, loadF32, loadingInt32, type Scalar } from './wasm-expressions.ts';
+import { choose, f32, type Int32, i32, load, loadF32, loadingInt32, type Scalar } from './wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal } from './wasm-locals.ts';
 import { block, br, loop, store, when } from './wasm-statements.ts';
 
@@ -41,6 +50,10 @@ interface Frame {
   readonly locals: Map<number, ScalarLocal>;
   readonly owned: ScalarLocal[];
   readonly results: readonly ScalarLocal[];
+  /** The arrays of the function, by id. */
+  readonly arrays: Map<number, FrameArray>;
+  /** The memory for local arrays; undefined if the module has none. */
+  readonly memory: FrameMemory | undefined;
   readonly exit: Label;
   readonly loops: { readonly exit: Label; readonly next: Label }[];
 }
@@ -51,7 +64,9 @@ interface Frame {
  */
 export function inlineEntry(code: Code, environment: Environment, args: readonly ScalarLocal[]): ScalarLocal[] {
   requireInlinable(environment.module);
-  return inline(code, environment, entryOf(environment.module).name, args);
+  return withFrame(code, environment.module, (memory) =>
+    inline(code, environment, entryOf(environment.module).name, args, memory),
+  );
 }
 
 /**
@@ -84,14 +99,23 @@ function requireInlinable({ functions }: Module): void {
   });
 }
 
-function inline(code: Code, environment: Environment, name: string, args: readonly ScalarLocal[]): ScalarLocal[] {
+function inline(
+  code: Code,
+  environment: Environment,
+  name: string,
+  args: readonly ScalarLocal[],
+  memory: FrameMemory | undefined,
+): ScalarLocal[] {
   const fn = environment.module.functions.find((candidate) => candidate.name === name)!;
   const results = fn.results.map((type) => code.local(valueTypeOf(type)));
   const locals = new Map(fn.parameters.map(({ id }, i) => [id, args[i]!]));
   const owned: ScalarLocal[] = [];
+  const top = memory?.top;
   block(code, (exit) => {
-    emitStatements(code, { environment, locals, owned, results, exit, loops: [] }, fn.body, true);
+    const frame = { environment, locals, owned, results, arrays: new Map(), memory, exit, loops: [] };
+    emitStatements(code, frame, fn.body, true);
   });
+  if (memory !== undefined) memory.top = top!;
   for (const local of owned) code.release(local);
   return results;
 }
@@ -142,6 +166,24 @@ function emitStatement(code: Code, frame: Frame, statement: Statement, last: boo
     case 'set':
       assign(frame.locals.get(statement.local.id)!, operandValue(frame, statement.value));
       return;
+    case 'localArray': {
+      const array = declareArray(frame.memory!, statement.localArray, WORD_BYTES);
+      frame.arrays.set(statement.localArray.id, array);
+      fillArray(code, array, operandValue(frame, statement.value), i32(0));
+      return;
+    }
+    case 'readLocal': {
+      const { local, localArray, index } = statement;
+      const { address, offset } = readPlace(frame.arrays.get(localArray.id)!, placeIn(frame, index));
+      keep(code, frame, local, local.type === 'f32' ? loadF32(address, offset) : load(address, offset));
+      return;
+    }
+    case 'writeLocal': {
+      const { localArray, index, value } = statement;
+      const { address, offset } = writePlace(frame.arrays.get(localArray.id)!, placeIn(frame, index));
+      store(code, address, operandValue(frame, value), offset);
+      return;
+    }
     case 'call':
       emitCall(code, frame, statement);
       return;
@@ -172,7 +214,7 @@ function emitCall(code: Code, frame: Frame, { callee, args, results }: Extract<S
     assign(local, operandValue(frame, arg));
     return local;
   });
-  const returned = inline(code, frame.environment, callee, locals);
+  const returned = inline(code, frame.environment, callee, locals, frame.memory);
   for (const local of temporary) code.release(local);
   results.forEach((result, i) => {
     frame.locals.set(result.id, returned[i]!);
@@ -258,6 +300,14 @@ function keep(code: Code, frame: Frame, { id, type }: Local, value: Scalar): voi
   code.set(local);
   frame.locals.set(id, local);
   frame.owned.push(local);
+}
+
+/** Bytes of an element of a local array in scalar code. */
+const WORD_BYTES = 4;
+
+/** The index of an element of a local array: a number if it is known. */
+function placeIn(frame: Frame, index: Operand): Int32 | number {
+  return index.kind === 'literal' ? Number(index.value) : integerOf(frame, index);
 }
 
 function operandValue(frame: Frame, operand: Operand): Scalar {

@@ -2,6 +2,7 @@ import {
   entryOf,
   type IrFunction,
   type Local,
+  type LocalArray,
   type Module,
   type Operand,
   type Statement,
@@ -61,6 +62,7 @@ export function inlineCalls(module: Module): Inlined {
     const values = new Map<number, Operand>(parameters.map(({ id }, i) => [id, args[i]!]));
     const changing = variablesSet(body);
     const value = (operand: Operand): Operand => (operand.kind === 'local' ? values.get(operand.id)! : operand);
+    const arrays = new Map<number, LocalArray>();
     const declare = (local: Local): Local => {
       const made = fresh(local);
       values.set(local.id, made);
@@ -99,6 +101,23 @@ export function inlineCalls(module: Module): Inlined {
         case 'set':
           to.push({ kind: 'set', local: value(statement.local) as Local, value: value(statement.value) });
           return;
+        case 'localArray': {
+          const localArray = { ...statement.localArray, id: next++ };
+          arrays.set(statement.localArray.id, localArray);
+          to.push({ kind: 'localArray', localArray, value: value(statement.value) });
+          return;
+        }
+        case 'readLocal': {
+          const localArray = arrays.get(statement.localArray.id)!;
+          const index = value(statement.index);
+          to.push({ kind: 'readLocal', localArray, index, local: declare(statement.local) });
+          return;
+        }
+        case 'writeLocal': {
+          const localArray = arrays.get(statement.localArray.id)!;
+          to.push({ kind: 'writeLocal', localArray, index: value(statement.index), value: value(statement.value) });
+          return;
+        }
         case 'call': {
           const results = copy(statement.callee, statement.args.map(value), to);
           for (const [i, { id }] of statement.results.entries()) values.set(id, results[i]!);

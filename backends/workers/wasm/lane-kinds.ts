@@ -24,7 +24,7 @@ export interface LaneKinds {
   readonly skipping: ReadonlySet<LaneStatement>;
   /**
    * Assignments that must keep the old value in inactive lanes. Such an assignment is inside a divergent branch or
-   * loop, and its variable is declared outside.
+   * loop, and its variable or array is declared outside.
    */
   readonly blended: ReadonlySet<LaneStatement>;
   /**
@@ -121,7 +121,7 @@ class Walk {
   readonly #hasLoops: boolean;
   readonly #index: number;
   readonly #row: Operand | undefined;
-  /** For each variable, the path of its declaration. */
+  /** For each variable and each array, the path of its declaration. */
   readonly #homes = new Map<number, Path>();
   /** The loops around the current statement, with the paths of their bodies. */
   readonly #loops: { readonly loop: Loop; readonly path: Path }[] = [];
@@ -166,6 +166,15 @@ class Walk {
         return;
       case 'length':
         this.#learn(statement.local.id, 'uniform');
+        return;
+      case 'localArray':
+        this.#homes.set(statement.localArray.id, path);
+        return;
+      case 'readLocal':
+        this.#learn(statement.local.id, 'varying');
+        return;
+      case 'writeLocal':
+        if (path.length > this.#homes.get(statement.localArray.id)!.length) this.#found.blended.add(statement);
         return;
       case 'var':
         this.#homes.set(statement.local.id, path);

@@ -6,11 +6,14 @@ import { Graph, NotStraight } from '../../analyses/straight-line.ts';
 import type { KernelInputs } from '../commands/kernel-arguments.ts';
 import { MIN_CELLS } from '../kernels/rows/row-loop.ts';
 import { emitVectorStores, narrowToStores } from '../kernels/shared/stores.ts';
+import { FRAME_BYTES } from '../threads/queue.ts';
 import { MaskedCode, type MaskedSources } from './emit-masked.ts';
 import { VectorCode } from './emit-simd.ts';
 import type { VectorPart } from './index-loop.ts';
+import { VECTOR_BYTES } from './lane-arrays.ts';
 import { type LaneKinds, laneKinds } from './lane-kinds.ts';
 import { blocksOf, type LaneProgram, type LaneStatement, laneProgram } from './lane-statements.ts';
+import { bytesOf } from './local-arrays.ts';
 import type { Code } from './wasm-code.ts';
 import { I32 } from './wasm-encoder.ts';
 import { type Int32, i32 } from './wasm-expressions.ts';
@@ -37,7 +40,7 @@ export function planMasked(module: Module): MaskedPlan {
   return {
     program,
     kinds,
-    vectors: vectorsAtOnce(program, kinds),
+    vectors: Math.min(vectorsAtOnce(program, kinds), vectorsInFrame(program)),
     hasDivergentLoops: [...kinds.divergent].some(isLoop),
   };
 }
@@ -80,6 +83,21 @@ function vectorsAtOnce({ body }: LaneProgram, { kinds, divergent }: LaneKinds): 
   const { ofFour, ofTwo } = differ.length > 0 ? DIVERGENT : EVEN;
   if (values <= ofFour) return 4;
   return values <= ofTwo && !differ.some(isSearch) ? 2 : 1;
+}
+
+/** How many vectors the frame has room for, with the arrays of all their lanes. */
+function vectorsInFrame({ body }: LaneProgram): number {
+  const bytes = frameBytesOf(body);
+  if (bytes > FRAME_BYTES) throw new NotStraight('its local arrays are too long for four indices at a time');
+  return 4 * bytes <= FRAME_BYTES ? 4 : 2 * bytes <= FRAME_BYTES ? 2 : 1;
+}
+
+/** Bytes of the frame that the arrays of one vector take. */
+function frameBytesOf(block: readonly LaneStatement[]): number {
+  return block.reduce((sum, statement) => {
+    const own = statement.kind === 'localArray' ? bytesOf(statement.localArray, VECTOR_BYTES) : 0;
+    return blocksOf(statement).reduce((all, inner) => all + frameBytesOf(inner), sum + own);
+  }, 0);
 }
 
 /** The loops that contain no other loops, each as a block of its own. */

@@ -1,11 +1,22 @@
-import { append, newLocal, read, use } from '../recorder.ts';
+import type { LocalArray, Operand } from '../../ir/ir.ts';
+import { append, newLocal, read, readLocal, use } from '../recorder.ts';
 import { type Argument, applyBitcast, applyBuiltin, applyConversion, builtinNames, requireCount } from './builtins.ts';
 import { coerce, concrete, parseNumber } from './numbers.ts';
 import { apply, applyBinary, applyUnary } from './operators.ts';
-import { type Context, lookUp } from './scope.ts';
+import { type Context, type LocalArrays, lookUp } from './scope.ts';
 import { errorAt, type Position } from './source.ts';
 import type { Binary, Call, Expression, FunctionDeclaration, Member } from './syntax.ts';
-import { isScalar, isScalarName, type ScalarValue, type Struct, type TextValue, typeName, zeroOf } from './values.ts';
+import {
+  isScalar,
+  isScalarName,
+  type ScalarValue,
+  type Struct,
+  type TextType,
+  type TextValue,
+  typeName,
+  valueOfLeaves,
+  zeroOf,
+} from './values.ts';
 
 /** Records the operations of an expression and returns its value. */
 export function evaluate(context: Context, expression: Expression): TextValue {
@@ -52,10 +63,9 @@ function evaluateFirst(context: Context, expression: Exclude<Expression, Binary 
 function valueOfName(context: Context, position: Position, name: string): TextValue {
   const entry = lookUp(context, name, position);
   if (entry === undefined) throw unresolved(context, position, name);
-  if (entry.kind !== 'array') return entry.value;
-  throw errorAt(position, 'type', `${name} is an array.`, {
-    remedy: `Read ${name}[index] or arrayLength(&${name}).`,
-  });
+  if (entry.kind === 'value' || entry.kind === 'var') return entry.value;
+  const length = entry.kind === 'array' ? ` or arrayLength(&${name})` : '';
+  throw errorAt(position, 'type', `${name} is an array.`, { remedy: `Read ${name}[index]${length}.` });
 }
 
 function unresolved({ program, result }: Context, position: Position, name: string): Error {
@@ -87,19 +97,57 @@ export function memberOf(position: Position, object: TextValue, field: string): 
 
 function readElement(context: Context, array: Expression, index: Expression): TextValue {
   const entry = array.kind === 'name' ? lookUp(context, array.name, array.position) : undefined;
+  if (array.kind === 'name' && entry?.kind === 'localArray') {
+    return readPlace(placeIn(context, entry, array.name, index));
+  }
   if (array.kind !== 'name' || entry?.kind !== 'array') {
     if (array.kind === 'name' && entry === undefined) throw unresolved(context, array.position, array.name);
-    throw errorAt(array.position, 'type', 'Only arrays of var<storage> can be indexed.');
+    throw errorAt(array.position, 'type', 'Only arrays of var<storage> and of the function can be indexed.');
   }
+  const operand = indexOf(context, array.name, index);
+  return { type: entry.type, operand: use(read(array.name, entry.type, operand)) };
+}
+
+/** The index of an array as a u32. */
+function indexOf(context: Context, array: string, index: Expression): Operand {
   const at = concrete(index.position, evaluate(context, index));
   if (!isScalar(at) || (at.type !== 'u32' && at.type !== 'i32')) {
-    throw errorAt(index.position, 'type', `The index of ${array.name} must be an integer.`, {
+    throw errorAt(index.position, 'type', `The index of ${array} must be an integer.`, {
       expected: 'u32 or i32',
       got: typeName(at.type),
     });
   }
-  const { operand } = apply('bits', [at.operand], 'u32');
-  return { type: entry.type, operand: use(read(array.name, entry.type, operand)) };
+  return apply('bits', [at.operand], 'u32').operand;
+}
+
+/** An element of an array of the function, or a field of it. */
+export interface Place {
+  readonly type: TextType;
+  readonly arrays: readonly LocalArray[];
+  readonly index: Operand;
+}
+
+/** Element `index` of an array of the function. */
+export function placeIn(
+  context: Context,
+  { type, length, arrays }: LocalArrays,
+  name: string,
+  index: Expression,
+): Place {
+  const at = indexOf(context, name, index);
+  if (at.kind === 'literal' && Number(at.value) >= length) {
+    throw errorAt(index.position, 'index', `${name} has no such element.`, {
+      expected: `an index below ${length}`,
+      got: Number(at.value),
+    });
+  }
+  return { type, arrays, index: at };
+}
+
+/** The value of an element. */
+export function readPlace({ type, arrays, index }: Place): TextValue {
+  let next = 0;
+  return valueOfLeaves(type, () => use(readLocal(arrays[next++]!, index)));
 }
 
 function evaluateCall(context: Context, call: Call): TextValue {

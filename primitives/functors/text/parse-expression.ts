@@ -92,7 +92,8 @@ function parsePostfix(reader: Reader): Expression {
   }
 }
 
-function parsePrimary(reader: Reader): Expression {
+/** Parses a number, a name, a call or an expression in parentheses. */
+export function parsePrimary(reader: Reader): Expression {
   const { kind, text, position } = reader.next();
   if (kind === 'number') return { kind: 'number', position, text };
   if (text === 'true' || text === 'false') return { kind: 'bool', position, value: text === 'true' };
@@ -114,7 +115,8 @@ function parseTemplate(reader: Reader): TypeName {
   return type;
 }
 
-function parseArguments(reader: Reader): Expression[] {
+/** Parses the arguments of a call after its opening parenthesis, and the closing one. */
+export function parseArguments(reader: Reader): Expression[] {
   const args: Expression[] = [];
   while (!reader.is(')')) {
     args.push(parseExpression(reader));

@@ -1,6 +1,17 @@
-import { parseExpression, parseType } from './parse-expression.ts';
+import { parseArguments, parseExpression, parsePrimary, parseType } from './parse-expression.ts';
 import type { Reader } from './reader.ts';
-import type { Assignment, Block, Continuing, Declaration, Expression, Loop, TextIf, TextStatement } from './syntax.ts';
+import type {
+  ArrayDeclaration,
+  ArrayType,
+  Assignment,
+  Block,
+  Continuing,
+  Declaration,
+  Expression,
+  Loop,
+  TextIf,
+  TextStatement,
+} from './syntax.ts';
 
 const compound = new Set(['+=', '-=', '*=', '/=', '%=', '&=', '|=', '^=', '<<=', '>>=']);
 
@@ -53,8 +64,9 @@ function ended<S>(reader: Reader, statement: S): S {
 }
 
 /** Parses a declaration, an assignment, `++` or `--`: the statements that are allowed in the head of a `for` loop. */
-function parseSimple(reader: Reader): Declaration | Assignment {
+function parseSimple(reader: Reader): Declaration | ArrayDeclaration | Assignment {
   const { text } = reader.peek();
+  if (text === 'var' && declaresArray(reader)) return parseArrayDeclaration(reader);
   if (text === 'let' || text === 'var' || text === 'const') return parseDeclaration(reader);
   const target = parseExpression(reader);
   const { text: operator, position } = reader.next();
@@ -87,6 +99,39 @@ export function parseDeclaration(reader: Reader): Declaration {
     throw reader.error(position, `The ${keyword} ${name} must have a value.`, 'Write = and a value.');
   }
   return { kind: 'declaration', position, keyword, name, type, value };
+}
+
+/** Whether a `var` declares an array: by its type, or by the value that follows. */
+function declaresArray(reader: Reader): boolean {
+  const sign = reader.peek(2).text;
+  return (sign === ':' || sign === '=') && reader.peek(3).text === 'array';
+}
+
+function parseArrayDeclaration(reader: Reader): ArrayDeclaration {
+  reader.next();
+  const { text: name, position } = reader.name('a var');
+  const types: ArrayType[] = [];
+  if (reader.accept(':')) {
+    types.push(parseArrayType(reader));
+    if (!reader.accept('=')) return { kind: 'arrayDeclaration', position, name, types, elements: [] };
+  } else {
+    reader.next();
+  }
+  if (types.length === 0 || reader.peek(1).text === '<') types.push(parseArrayType(reader));
+  else reader.expect('array', 'before the elements of an array');
+  reader.expect('(', 'before the elements of an array');
+  return { kind: 'arrayDeclaration', position, name, types, elements: parseArguments(reader) };
+}
+
+/** Parses `array<type, length>`. */
+function parseArrayType(reader: Reader): ArrayType {
+  const { position } = reader.expect('array', 'before the type of its elements');
+  reader.expect('<', 'after array');
+  const element = parseType(reader);
+  reader.expect(',', 'and a length after the type of the elements');
+  const length = parsePrimary(reader);
+  reader.expect('>', 'after the length of an array');
+  return { position, element, length };
 }
 
 function parseIf(reader: Reader): TextIf {

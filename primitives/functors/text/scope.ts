@@ -1,4 +1,4 @@
-import type { Local, ScalarType } from '../../ir/ir.ts';
+import type { Local, LocalArray, ScalarType } from '../../ir/ir.ts';
 import { errorAt, type Position } from './source.ts';
 import type { Continuing, FunctionDeclaration, TypeName } from './syntax.ts';
 import type { Struct, TextType, TextValue } from './values.ts';
@@ -10,8 +10,17 @@ export type Entry =
   /** A `var`. The operands of its value are locals that can be assigned. */
   | { readonly kind: 'var'; readonly value: TextValue }
   | { readonly kind: 'array'; readonly type: ScalarType }
+  | LocalArrays
   /** A name that a `continuing` block cannot use, because a `continue` statement skips the name's declaration. */
   | { readonly kind: 'skipped' };
+
+/** An array of a function. It has an array of the IR for each scalar of its type. */
+export interface LocalArrays {
+  readonly kind: 'localArray';
+  readonly type: TextType;
+  readonly length: number;
+  readonly arrays: readonly LocalArray[];
+}
 
 /** The names that a block declares, and the enclosing scope. */
 export interface Scope {

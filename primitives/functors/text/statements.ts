@@ -1,14 +1,39 @@
-import type { Local, Operand, Statement } from '../../ir/ir.ts';
-import { append, block, use } from '../recorder.ts';
+import type { Literal, Local, Operand, Statement } from '../../ir/ir.ts';
+import { MAX_LENGTH } from '../local-arrays.ts';
+import { append, block, declareArray, literal, use, writeLocal } from '../recorder.ts';
 import { declare } from '../variables.ts';
-import { evaluate, memberOf } from './expressions.ts';
+import { evaluate, memberOf, type Place, placeIn, readPlace } from './expressions.ts';
 import { fallsThrough } from './flow.ts';
 import { coerce, coerceScalar, concrete } from './numbers.ts';
 import { applyBinary } from './operators.ts';
 import { type Context, childOf, lookUp } from './scope.ts';
 import { errorAt, type Position } from './source.ts';
-import type { Assignment, Block, Declaration, Expression, For, Loop, Member, TextIf, TextStatement } from './syntax.ts';
-import { isAbstract, leavesOf, type TextType, type TextValue, valueOfLeaves, zeroOf } from './values.ts';
+import type {
+  ArrayDeclaration,
+  Assignment,
+  Block,
+  Declaration,
+  Expression,
+  For,
+  Loop,
+  Member,
+  TextIf,
+  TextStatement,
+} from './syntax.ts';
+import {
+  isAbstract,
+  isScalar,
+  leafTypesOf,
+  leavesOf,
+  type ScalarValue,
+  type Struct,
+  type StructValue,
+  type TextType,
+  type TextValue,
+  typeName,
+  valueOfLeaves,
+  zeroOf,
+} from './values.ts';
 
 /** Records statements in the scope of the context. Unreachable statements are checked but not recorded. */
 export function writeStatements(context: Context, statements: Block): void {
@@ -29,6 +54,9 @@ function writeStatement(context: Context, statement: TextStatement): void {
   switch (statement.kind) {
     case 'declaration':
       writeDeclaration(context, statement);
+      break;
+    case 'arrayDeclaration':
+      declareLocalArray(context, statement);
       break;
     case 'assignment':
       writeAssignment(context, statement);
@@ -132,6 +160,13 @@ function writeAssignment(context: Context, { target, operator, value, position }
   const { variables } = context;
   const given = evaluate(context, value);
   if (target.kind === 'name' && target.name === '_' && operator === undefined) return;
+  const element = elementAt(context, target);
+  if (element !== undefined) {
+    const result = operator === undefined ? given : applyBinary(position, operator, readPlace(element), given);
+    const typed = coerce(value.position, result, element.type, 'The assigned value');
+    for (const [leaf, operand] of leavesOf(typed).entries()) writeLocal(element.arrays[leaf]!, element.index, operand);
+    return;
+  }
   const variable = variableAt(context, target) as Exclude<TextValue, { value: unknown }>;
   const result = operator === undefined ? given : applyBinary(position, operator, variable, given);
   const typed = coerce(value.position, result, variable.type, 'The assigned value');
@@ -140,6 +175,77 @@ function writeAssignment(context: Context, { target, operator, value, position }
   leavesOf(sources).forEach((operand, leaf) => {
     append({ kind: 'set', local: use(targets[leaf]!), value: use(operand) });
   });
+}
+
+function declareLocalArray(context: Context, { name, types, elements, position }: ArrayDeclaration): void {
+  const { program, scope } = context;
+  if (scope.names.has(name)) throw errorAt(position, 'declaration', `${name} is declared twice in a block.`);
+  const [first, second] = types.map(({ element, length }) => ({
+    type: program.typeOf(element),
+    length: lengthOf(context, length),
+  }));
+  const { type, length } = first!;
+  if (second !== undefined && (second.type !== type || second.length !== length)) {
+    throw errorAt(types[1]!.position, 'type', `The value of ${name} has the wrong type.`, {
+      expected: `array<${typeName(type)}, ${length}>`,
+      got: `array<${typeName(second.type)}, ${second.length}>`,
+    });
+  }
+  if (elements.length > 0 && elements.length !== length) {
+    throw errorAt(position, 'arguments', `The value of ${name} has the wrong number of elements.`, {
+      expected: length,
+      got: elements.length,
+    });
+  }
+  const values = elements.map((element) => {
+    return leavesOf(coerce(element.position, evaluate(context, element), type, `An element of ${name}`));
+  });
+  const arrays = leavesOf(zeroOf(type)).map((zero) => declareArray(length, zero));
+  for (const [k, leaves] of values.entries()) {
+    for (const [leaf, operand] of leaves.entries()) writeLocal(arrays[leaf]!, literal('u32', k), operand);
+  }
+  scope.names.set(name, { kind: 'localArray', type, length, arrays });
+}
+
+function lengthOf(context: Context, length: Expression): number {
+  const value = evaluate(context, length);
+  const given = isAbstract(value)
+    ? value.value
+    : isScalar(value) && isWholeLiteral(value)
+      ? value.operand.value
+      : undefined;
+  if (Number.isInteger(Number(given)) && Number(given) >= 1 && Number(given) <= MAX_LENGTH) return Number(given);
+  throw errorAt(length.position, 'argument', 'The length of an array must be known at compile time.', {
+    expected: `a whole number from 1 to ${MAX_LENGTH}`,
+    ...(given === undefined ? {} : { got: String(given) }),
+  });
+}
+
+function isWholeLiteral(value: ScalarValue): value is ScalarValue & { readonly operand: Literal } {
+  return value.operand.kind === 'literal' && (value.type === 'u32' || value.type === 'i32');
+}
+
+/** The element of an array of the function, or the field of one, to which a statement assigns; undefined for others. */
+function elementAt(context: Context, target: Expression): Place | undefined {
+  const fields: Member[] = [];
+  let base = target;
+  for (; base.kind === 'member'; base = base.object) fields.unshift(base);
+  if (base.kind !== 'index' || base.array.kind !== 'name') return undefined;
+  const { name, position } = base.array;
+  const entry = lookUp(context, name, position);
+  if (entry?.kind !== 'localArray') return undefined;
+  return fields.reduce(fieldOf, placeIn(context, entry, name, base.index));
+}
+
+function fieldOf(place: Place, { position, field }: Member): Place {
+  const { type } = memberOf(position, zeroOf(place.type), field) as ScalarValue | StructValue;
+  const { fields } = place.type as Struct;
+  const before = fields.slice(
+    0,
+    fields.findIndex(({ name }) => name === field),
+  );
+  const from = before.reduce((sum, each) => sum + leafTypesOf(each.type).length, 0);
+  return { ...place, type, arrays: place.arrays.slice(from, from + leafTypesOf(type).length) };
 }
 
 /** The variable, or the field of a variable, to which a statement assigns. */
@@ -155,8 +261,8 @@ function variableAt(context: Context, target: Expression): TextValue {
 
 function wholeVariableAt(context: Context, target: Expression): TextValue {
   if (target.kind === 'index') {
-    throw errorAt(target.position, 'assignment', 'A functor cannot write to an array.', {
-      remedy: 'Return the value: a primitive stores it.',
+    throw errorAt(target.position, 'assignment', 'A functor cannot write to an array of var<storage>.', {
+      remedy: 'Return the value: a primitive stores it. Arrays of the function are var name: array<type, length>.',
     });
   }
   if (target.kind !== 'name') throw errorAt(target.position, 'assignment', 'Only a var can be assigned to.');

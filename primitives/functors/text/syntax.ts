@@ -60,6 +60,23 @@ export interface Declaration {
   readonly value: Expression | undefined;
 }
 
+/** The declaration of an array of a function, such as `var name: array<T, N>;` or `var name = array<T, N>(…);`. */
+export interface ArrayDeclaration {
+  readonly kind: 'arrayDeclaration';
+  readonly position: Position;
+  readonly name: string;
+  /** The types before and after `=`, of which there is at least one. */
+  readonly types: readonly ArrayType[];
+  /** The elements; none if all begin as zeros. */
+  readonly elements: readonly Expression[];
+}
+
+export interface ArrayType {
+  readonly position: Position;
+  readonly element: TypeName;
+  readonly length: Expression;
+}
+
 export interface Assignment {
   readonly kind: 'assignment';
   readonly position: Position;
@@ -104,6 +121,7 @@ export type Block = readonly TextStatement[];
 
 export type TextStatement =
   | Declaration
+  | ArrayDeclaration
   | Assignment
   | TextIf
   | For

@@ -2,6 +2,7 @@ import { fc } from '@fast-check/vitest';
 import type {
   IrFunction,
   Local,
+  LocalArray,
   Module,
   Operand,
   OperationName,
@@ -36,6 +37,7 @@ const names: readonly OperationName[] = operationNames.filter((name) => name !==
 interface Scope {
   readonly visible: Operand[];
   readonly variables: Local[];
+  readonly arrays: LocalArray[];
 }
 
 interface Body {
@@ -55,7 +57,7 @@ function generate(draw: Draw, loops: Loops): Module {
     const parameters = parameterTypes.map((type, id): Local => ({ kind: 'local', type, id }));
     const results = Array.from({ length: isEntry ? 3 : 1 + draw(2) }, () => pick(draw, types));
     const body: Body = { draw, loops, functions: [...functions], results, nextId: 10, budget: isEntry ? 40 : 12 };
-    const scope: Scope = { visible: [...parameters], variables: [] };
+    const scope: Scope = { visible: [...parameters], variables: [], arrays: [] };
     const statements = isEntry ? reads(body, scope, parameters[0]!) : [];
     statements.push(...block(body, scope, 3, false), giveBack(body, scope));
     functions.push({ name, parameters, results, body: statements, fast: false });
@@ -103,7 +105,7 @@ function operandOf(body: Body, scope: Scope, type: ScalarType): Operand {
 }
 
 function block(body: Body, outer: Scope, depth: number, inLoop: boolean): Statement[] {
-  const scope: Scope = { visible: [...outer.visible], variables: [...outer.variables] };
+  const scope: Scope = { visible: [...outer.visible], variables: [...outer.variables], arrays: [...outer.arrays] };
   const statements: Statement[] = [];
   const count = 1 + body.draw(6);
   for (let i = 0; i < count && body.budget > 0; i++) {
@@ -118,6 +120,8 @@ function block(body: Body, outer: Scope, depth: number, inLoop: boolean): Statem
 
 function statement(body: Body, scope: Scope, depth: number, inLoop: boolean): Statement[] {
   const { draw } = body;
+  // Straight-line code has no arrays: those with constant indices were replaced by variables.
+  if (body.loops !== 'none' && draw(5) === 0) return localArray(body, scope);
   const kind = draw(12);
   if (kind < 4) return operation(body, scope);
   if (kind === 4) {
@@ -156,6 +160,29 @@ function statement(body: Body, scope: Scope, depth: number, inLoop: boolean): St
   return operation(body, scope);
 }
 
+/** Draws a local array, or a read or write of one, at an index that is known, in range or any. */
+function localArray(body: Body, scope: Scope): Statement[] {
+  const { draw } = body;
+  if (scope.arrays.length === 0 || draw(6) === 0) {
+    const { type, id } = fresh(body, pick(draw, types));
+    const array: LocalArray = { kind: 'localArray', type, id, length: pick(draw, [1, 3, 4, 20]) };
+    scope.arrays.push(array);
+    return [{ kind: 'localArray', localArray: array, value: operandOf(body, scope, type) }];
+  }
+  const array = pick(draw, scope.arrays);
+  const [low, local] = [fresh(body, 'u32'), fresh(body, array.type)];
+  const any = operandOf(body, scope, 'u32');
+  const mask: Operand = { kind: 'literal', type: 'u32', value: 3 };
+  const masked: Statement = { kind: 'let', local: low, operation: { name: 'and', operands: [any, mask] } };
+  const index = draw(3) === 0 ? any : low;
+  if (draw(2) === 0) {
+    const value = operandOf(body, scope, array.type);
+    return [masked, { kind: 'writeLocal', localArray: array, index, value }];
+  }
+  scope.visible.push(local);
+  return [masked, { kind: 'readLocal', local, localArray: array, index }];
+}
+
 function operation(body: Body, scope: Scope): Statement[] {
   const from = pick(body.draw, types);
   const to = pick(body.draw, types);
@@ -179,7 +206,7 @@ function loop(body: Body, scope: Scope, depth: number): Statement[] {
   const more = fresh(body, 'bool');
   const next = fresh(body, 'u32');
   const rounds: Operand = { kind: 'literal', type: 'u32', value: body.draw(4) };
-  const inner: Scope = { visible: [...scope.visible, counter], variables: scope.variables };
+  const inner: Scope = { ...scope, visible: [...scope.visible, counter] };
   return [
     { kind: 'var', local: counter, value: { kind: 'literal', type: 'u32', value: 0 } },
     {

@@ -68,7 +68,9 @@ describe('random programs', () => {
     const varying = results.filter((rows) => new Set(rows.map((row) => JSON.stringify(row))).size > 1);
     expect(varying.length / results.length).toBeGreaterThan(0.6);
     const text = JSON.stringify(cases.map(({ sketch }) => moduleOfSketch(sketch).functions));
-    for (const kind of ['let', 'read', 'length', 'var', 'set', 'call', 'if', 'loop', 'break', 'continue', 'return']) {
+    const arrays = ['localArray', 'readLocal', 'writeLocal'];
+    const others = ['let', 'read', 'length', 'var', 'set', 'call', 'if', 'loop', 'break', 'continue', 'return'];
+    for (const kind of [...arrays, ...others]) {
       expect(text).toContain(`"kind":"${kind}"`);
     }
     for (const name of operationNames) {

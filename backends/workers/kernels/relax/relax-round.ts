@@ -2,12 +2,18 @@ import type { RelaxCommand } from '../../../../primitives/contract/backend.ts';
 import { entryOf } from '../../../../primitives/ir/ir.ts';
 import { combineGraph } from '../../../analyses/monoid-shapes.ts';
 import { Graph } from '../../../analyses/straight-line.ts';
-import { emitInputs, type KernelInputs, type KernelShape, loadScalar } from '../../commands/kernel-arguments.ts';
+import {
+  emitInputs,
+  type KernelInputs,
+  type KernelShape,
+  loadScalar,
+  WORKER,
+} from '../../commands/kernel-arguments.ts';
 import { inlineEntry, scalarLocal } from '../../wasm/emit-wasm.ts';
 import { straightFunctor } from '../../wasm/program-graph.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
-import type { Int32 } from '../../wasm/wasm-expressions.ts';
+import { type Int32, parameter } from '../../wasm/wasm-expressions.ts';
 import { assign, type Int32Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
 import { store } from '../../wasm/wasm-statements.ts';
 import { emitCombine, emitIdentity, releaseAll, stateLocals, storeState } from '../shared/monoid-code.ts';
@@ -25,8 +31,9 @@ const STEP = 3;
 /** The locals of a grid, in the order in which the function of a round receives them as parameters. */
 const order = ['first', 'width', 'height', 'rowBytes', 'leafBytes', 'totals', 'from', 'to', 'own'] as const;
 
+/** The arguments of the function of a round, after the address of the arguments: the grid and the worker. */
 export function roundArguments(grid: GridLocals): Int32[] {
-  return order.map((name) => grid[name]);
+  return [...order.map((name) => grid[name]), WORKER];
 }
 
 /**
@@ -34,7 +41,7 @@ export function roundArguments(grid: GridLocals): Int32[] {
  * `step`, which returns the next state and the change of the cell. It also folds the changes of all cells.
  */
 export function emitRound(shape: KernelShape, form: GridForm, command: RelaxCommand): FunctionBody {
-  const code = new Code([I32, ...order.map((): typeof I32 => I32)]);
+  const code = new Code([I32, ...order.map((): typeof I32 => I32), I32], parameter(1 + order.length));
   const grid = Object.fromEntries(order.map((name, k) => [name, code.parameter(1 + k)])) as unknown as GridLocals;
   const inputs = emitInputs(code, shape);
   if (!form.isFar) emitSurroundings(code, form, command, grid);
