@@ -49,7 +49,7 @@ function writeStatement(result: string, statement: SketchStatement): string {
     case 'array':
       return writeArray(statement);
     case 'write':
-      return `${statement.array}[${write(statement.index)}] = ${write(statement.value)};`;
+      return `${statement.array}[${writeLocalIndex(statement.index)}] = ${write(statement.value)};`;
     case 'if': {
       const otherwise = statement.alternative.length === 0 ? '' : ` else ${writeBlock(result, statement.alternative)}`;
       return `if ${write(statement.condition)} ${writeBlock(result, statement.consequent)}${otherwise}`;
@@ -112,14 +112,20 @@ function write(expression: SketchExpression): string {
       return expression.name;
     case 'length':
       return `arrayLength(&${expression.array})`;
-    case 'element':
     case 'local':
+      return `${expression.array}[${writeLocalIndex(expression.index)}]`;
+    case 'element':
       return `${expression.array}[${write(expression.index)}]`;
     case 'operation':
       return writeOperation(expression.name, expression.type, expression.operands);
     case 'call':
       return `${expression.callee}(${expression.args.map(write).join(', ')}).r${expression.result}`;
   }
+}
+
+/** Writes an index of a local array. A number that the array does not have is an error, unless it is computed. */
+function writeLocalIndex(index: SketchExpression): string {
+  return index.kind === 'literal' ? `u32(${write(index)})` : write(index);
 }
 
 function writeLiteral(type: ScalarType, value: number | boolean): string {

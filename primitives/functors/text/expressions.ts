@@ -135,7 +135,7 @@ export function placeIn(
   index: Expression,
 ): Place {
   const at = indexOf(context, name, index);
-  if (at.kind === 'literal' && Number(at.value) >= length) {
+  if (index.kind === 'number' && at.kind === 'literal' && Number(at.value) >= length) {
     throw errorAt(index.position, 'index', `${name} has no such element.`, {
       expected: `an index below ${length}`,
       got: Number(at.value),
