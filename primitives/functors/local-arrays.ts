@@ -112,6 +112,9 @@ export function LocalArray(length: number, value: unknown): LocalValues<ScalarTy
     throw wrongInput('LocalArray', 'length', length, `a whole number from 1 to ${MAX_LENGTH}`, remedy);
   }
   if (value instanceof Value || !isRecord(value)) return valuesOf(length, value, 'value');
+  if (Object.keys(value).length === 0) {
+    throw wrongInput('LocalArray', 'value', value, 'a value of the functor, or a record of these with a field');
+  }
   return new LocalRecords(length, fieldsOf(length, value, 'value'));
 }
 

@@ -11,6 +11,13 @@ const inBody =
   (write: (args: Record<'x' | 'table', Record<string, (...args: unknown[]) => unknown>>) => unknown) => () =>
     (p.fn!({ x: u32, table: q.array(u32) }, u32, write as never) as { module: unknown }).module;
 
+/** Makes a call that writes a functor with a mistake about a local array of four u32. */
+const ofArray = (write: (cells: Loose, x: Loose) => unknown) =>
+  inBody(({ x }) => {
+    write(p.LocalArray!(4, p.u32!(0)) as Loose, x);
+    return x;
+  });
+
 const rows: readonly Row[] = [
   ['fn, nothing', () => p.fn!(), 'functor/argument', 'parameters'],
   ['fn, no body', () => p.fn!({ x: u32 }, u32), 'functor/argument', 'body'],
@@ -63,6 +70,70 @@ const rows: readonly Row[] = [
   ['u32 outside of a functor', () => c.read!(p.u32!(1)), 'column/type', 'read'],
   ['Var outside of a functor', () => p.Var!(p.u32!(1)), 'functor/outside-body', 'outside'],
   ['Var of a number', inBody(() => p.Var!(0)), 'functor/argument', 'value'],
+  ['LocalArray outside of a functor', () => p.LocalArray!(4, p.u32!(1)), 'functor/outside-body', 'outside'],
+  ['LocalArray of nothing', inBody(() => p.LocalArray!()), 'functor/argument', 'length'],
+  ['LocalArray of a value as length', inBody(({ x }) => p.LocalArray!(x, x)), 'functor/argument', 'length'],
+  ['LocalArray of no elements', inBody(({ x }) => p.LocalArray!(0, x)), 'functor/argument', 'length'],
+  ['LocalArray of too many elements', inBody(({ x }) => p.LocalArray!(257, x)), 'functor/argument', 'from 1 to 256'],
+  ['LocalArray of a fraction of elements', inBody(({ x }) => p.LocalArray!(1.5, x)), 'functor/argument', '1.5'],
+  ['LocalArray of a number', inBody(() => p.LocalArray!(4, 0)), 'functor/argument', 'value'],
+  ['LocalArray of a record of numbers', inBody(() => p.LocalArray!(4, { a: 0 })), 'functor/argument', 'value.a'],
+  ['LocalArray of a record without fields', inBody(() => p.LocalArray!(4, {})), 'functor/argument', 'a field'],
+  [
+    'LocalArrays of too many elements',
+    inBody(({ x }) => [1, 2, 3, 4, 5].map(() => p.LocalArray!(256, x))),
+    'functor/size',
+    '1024',
+  ],
+  ['an index of f32', ofArray((cells) => cells.at!(p.f32!(1))), 'functor/type', 'f32'],
+  ['an index that is a text', ofArray((cells) => cells.at!('1')), 'functor/type', "'1'"],
+  ['no index', ofArray((cells) => cells.at!()), 'functor/type', 'nothing'],
+  ['an element that an array does not have', ofArray((cells) => cells.at!(4)), 'functor/index', 'at(3)'],
+  ['a negative element', ofArray((cells) => cells.set!(-1, 1)), 'functor/index', '-1'],
+  ['half an element', ofArray((cells) => cells.at!(0.5)), 'functor/index', '0.5'],
+  ['an element of another type', ofArray((cells, x) => cells.set!(x, p.f32!(1))), 'functor/type', 'f32'],
+  ['set of an element without a value', ofArray((cells, x) => cells.set!(x)), 'functor/type', 'nothing'],
+  ['an element by square brackets', ofArray((cells, x) => x.add!(cells[0])), 'functor/type', 'nothing'],
+  ['an unknown method of a local array', ofArray((cells) => cells.push!(1)), 'functor/member', 'push'],
+  [
+    'a local array out of its block',
+    inBody(({ x }) => {
+      let cells = {} as Loose;
+      p.If!(x.eq!(1), () => {
+        cells = p.LocalArray!(4, x) as Loose;
+      });
+      return cells.at!(0);
+    }),
+    'functor/out-of-scope',
+    'LocalArray before the block',
+  ],
+  [
+    'a local array of another functor',
+    inBody(({ x }) => {
+      const cells = p.LocalArray!(4, x) as Loose;
+      return (p.fn!({ y: u32 }, u32, () => cells.at!(0)) as Loose['x'])({ y: x });
+    }),
+    'functor/out-of-scope',
+    'functor in which it was made',
+  ],
+  [
+    'a local array passed to a functor',
+    inBody(({ x }) => (p.fn!({ t: q.array(u32) }, u32, () => 1) as Loose['x'])({ t: p.LocalArray!(4, x) })),
+    'functor/type',
+    'array of u32',
+  ],
+  [
+    'a record that an array is set to, with a field missing',
+    inBody(({ x }) => (p.LocalArray!(4, { a: x, b: x }) as Loose).set!(0, { a: x })),
+    'functor/missing-field',
+    'b',
+  ],
+  [
+    'a record that an array is set to, with a field too many',
+    inBody(({ x }) => (p.LocalArray!(4, { a: x }) as Loose).set!(0, { a: x, c: x })),
+    'functor/extra-field',
+    'c',
+  ],
   ['Let of nothing', inBody(() => p.Let!()), 'functor/argument', 'value'],
   ['If of a number', inBody(({ x }) => p.If!(x, () => {})), 'functor/argument', 'condition'],
   ['If of true', inBody(() => p.If!(true, () => {})), 'functor/argument', 'condition'],

@@ -60,6 +60,7 @@ const inBodies: readonly (readonly [name: keyof typeof q, args: () => Arguments]
   ['For', () => ({ from: 0, to: 3, body })],
   ['If', () => ({ condition: flag, body })],
   ['Let', () => ({ value: a })],
+  ['LocalArray', () => ({ length: 4, value: a })],
   ['Return', () => ({ value: a })],
   ['Var', () => ({ value: a })],
   ['bitsToF32', one(a)],

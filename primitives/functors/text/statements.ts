@@ -1,4 +1,4 @@
-import type { Literal, Local, Operand, Statement } from '../../ir/ir.ts';
+import type { Local, Operand, Statement } from '../../ir/ir.ts';
 import { MAX_LENGTH } from '../local-arrays.ts';
 import { append, block, declareArray, literal, use, writeLocal } from '../recorder.ts';
 import { declare } from '../variables.ts';
@@ -22,7 +22,6 @@ import type {
 } from './syntax.ts';
 import {
   isAbstract,
-  isScalar,
   leafTypesOf,
   leavesOf,
   type ScalarValue,
@@ -208,21 +207,19 @@ function declareLocalArray(context: Context, { name, types, elements, position }
 }
 
 function lengthOf(context: Context, length: Expression): number {
-  const value = evaluate(context, length);
-  const given = isAbstract(value)
-    ? value.value
-    : isScalar(value) && isWholeLiteral(value)
-      ? value.operand.value
-      : undefined;
-  if (Number.isInteger(Number(given)) && Number(given) >= 1 && Number(given) <= MAX_LENGTH) return Number(given);
+  const number = wholeNumberOf(evaluate(context, length));
+  if (number !== undefined && number >= 1 && number <= MAX_LENGTH) return number;
   throw errorAt(length.position, 'argument', 'The length of an array must be known at compile time.', {
     expected: `a whole number from 1 to ${MAX_LENGTH}`,
-    ...(given === undefined ? {} : { got: String(given) }),
+    ...(number === undefined ? {} : { got: number }),
   });
 }
 
-function isWholeLiteral(value: ScalarValue): value is ScalarValue & { readonly operand: Literal } {
-  return value.operand.kind === 'literal' && (value.type === 'u32' || value.type === 'i32');
+/** The value of a whole number that is known at compile time; undefined for other values. */
+function wholeNumberOf(value: TextValue): number | undefined {
+  if (value.type === 'abstract-int') return Number(value.value);
+  if (value.type !== 'u32' && value.type !== 'i32') return undefined;
+  return value.operand.kind === 'literal' ? Number(value.operand.value) : undefined;
 }
 
 /** The element of an array of the function, or the field of one, to which a statement assigns; undefined for others. */

@@ -34,8 +34,9 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  * The subset has the scalars u32, i32, f32 and bool, structs of them, functions with a result, `let`, `var`, `const`,
  * all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and the built-in functions abs, ceil,
  * clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, reverseBits, round, select, sqrt, trunc,
- * arrayLength and bitcast. Outside the functions, `var<storage> name: array<u32>;` captures a column and `var<uniform>
- * name: u32;` a uniform; structs become records. There are no vectors, pointers or side effects, so `&&` and `||`
+ * arrayLength and bitcast. A function may have arrays of scalars or structs, such as `var a: array<u32, 8>;` and `var b =
+ * array<f32, 2>(x, y);`, whose elements are read and written by index, as those of `LocalArray`. Outside the functions,
+ * `var<storage> name: array<u32>;` captures a column and `var<uniform> name: u32;` a uniform; structs become records. There are no vectors, pointers or side effects, so `&&` and `||`
  * evaluate both sides. Whatever WGSL leaves undefined (overflow of constants, division by zero, shifts by 32 or more,
  * indices out of range) has the same result as in a functor that is made by {@link fn}.
  *

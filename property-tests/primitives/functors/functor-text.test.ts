@@ -164,6 +164,35 @@ describe('WGSL text', () => {
     expect([-1, 0, 1, 2].map((i) => evaluate(text, [i], { arrays: { xs: [7, 8] } })[0])).toEqual([0, 7, 8, 0]);
   });
 
+  test('arrays of a function are read and written, by elements and by fields', () => {
+    const text = `
+      struct Q { far: f32, at: u32 }
+      struct P { x: u32, q: Q, y: bool }
+      const N = 3;
+      fn f(i: i32, v: u32) -> u32 {
+        var a = array<u32, 3>(1u, v, 3);
+        var b: array<P, N>;
+        var c: array<i32, 2> = array(4, 5);
+        var d: array<f32, 2> = array<f32, 2>();
+        a[i] += 10u;
+        b[i].q.at = a[1];
+        b[i].x++;
+        b[1] = P(a[0], Q(1.5, b[i].q.at), true);
+        c[i] = -c[0];
+        d[1] = b[1].q.far;
+        return a[i] * 1000u + b[1].x * 100u + b[u32(i)].q.at * 10u + u32(c[i]) + u32(d[1] * 2) + u32(b[1].y);
+      }`;
+    // The first factors: the element i, the first element, the middle one, the negated first of c, and 3 + 1.
+    const expected = [
+      [0, 11, 11, 6, -4],
+      [1, 16, 1, 16, -4],
+      [2, 13, 1, 6, 0],
+      [3, 0, 1, 0, 0],
+      [-1, 0, 1, 0, 0],
+    ].map(([, own, first, at, negated]) => (own! * 1000 + first! * 100 + at! * 10 + negated! + 4) >>> 0);
+    expect([0, 1, 2, 3, -1].map((i) => evaluate(text, [i, 6])[0])).toEqual(expected);
+  });
+
   test('let keeps the value of a variable', () => {
     expect(evaluate('fn f(x: u32) -> u32 { var v = x; let old = v; v = 5u; return old * 10u + v; }', [3])).toEqual([
       35,
