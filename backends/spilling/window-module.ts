@@ -156,6 +156,7 @@ function largestId({ parameters, body }: IrFunction): number {
   );
   visitStatements(body, (statement) => {
     if ('local' in statement) largest = Math.max(largest, statement.local.id);
+    if ('localArray' in statement) largest = Math.max(largest, statement.localArray.id);
     if (statement.kind === 'call')
       largest = largestOf(
         statement.results.map(({ id }) => id),
