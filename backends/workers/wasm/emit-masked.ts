@@ -282,10 +282,10 @@ export class MaskedCode {
 
   /** Takes the active lanes out of the innermost `count` loops. */
   #leave(count: number): void {
-    // The mask of the active lanes may be that of the innermost loop, which therefore comes last.
+    // The mask of the active lanes may be that of the innermost loop or of its current round, which therefore come last.
     for (const { live, round } of this.#loops.slice(-count)) {
-      if (round !== live) this.#takeOut(round!);
       this.#takeOut(live!);
+      if (round !== live) this.#takeOut(round!);
     }
   }
 

@@ -280,6 +280,31 @@ describe('loops and branches', () => {
     await fc.assert(property, { numRuns: caseCount(300), examples });
   });
 
+  const jumps = { Break, Continue, Return };
+  const names = Object.keys(jumps) as (keyof typeof jumps)[];
+  test.each(names.flatMap((common) => names.map((own) => [common, own] as const)))(
+    'equal the reference when all lanes %s, in a loop in which some %s',
+    async (common, own) => {
+      for (const isInner of [false, true]) {
+        const functor = fn('jumps', { i: u32, k: uniform(u32) }, { sum: u32, rounds: u32 }, ({ i, k }) => {
+          const [sum, rounds] = [Var(i), Var(u32(0))];
+          const body = (round: U32): void => {
+            rounds.set(rounds.add(1));
+            If(round.ge(k), () => jumps[common]({ sum, rounds }));
+            sum.set(sum.mul(3).add(round));
+            If(round.add(i).and(3).eq(1), () => jumps[own]({ sum: rounds, rounds }));
+            sum.set(sum.add(7));
+          };
+          For(0, 4, isInner ? (round) => For(round, 4, body) : body);
+          return { sum, rounds };
+        });
+        for (const k of [0, 1, 3, 9]) {
+          await expectSame(functor, { length: 37, arrays: {}, uniforms: { k }, stores: [{ value: 0 }, { value: 1 }] });
+        }
+      }
+    },
+  );
+
   test('store at computed places', async () => {
     const reversed = fn('reversed', { i: u32, n: uniform(u32) }, { place: u32, sum: u32 }, ({ i, n }) => {
       const sum = Var(u32(0));
