@@ -53,7 +53,7 @@ const someWindow = someOptions<WindowSumOptions>({
  *   is the sum of 16 smaller parts. No sum is a difference of larger ones, as in summed-area tables, which lose the small
  *   digits of small cells beside large ones.
  * - Cells outside the grid are replaced as in {@link stencil}. A window may be larger than the grid.
- * - Work O(n · (w + h)) for windows of up to 33 columns and rows, else O(n · 16 log₁₆), span O(1). On CPUs, large windows
+ * - Work O(n · (w + h)) for windows of up to 33 columns and rows, else O(n · 16 log₁₆), span O(1). Large windows
  *   of u32 and i32 with zeros outside are differences of a summed-area table: work O(n). Deterministic. An empty grid
  *   gives an empty column. The number of cells must be known to the host, as that of every shape.
  * - Equivalent loop: `for (each cell) for (dx …) { sum = 0; for (dy …) sum += cells[y + dy][x + dx]; total += sum }`.

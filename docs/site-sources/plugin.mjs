@@ -36,6 +36,7 @@ const GUIDES = [
   'in-a-browser',
   'other-devices',
   'from-a-loop-to-a-pipeline',
+  'grids',
   'prepared-pipelines',
   'transfers',
   'more-than-memory',

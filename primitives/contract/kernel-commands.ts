@@ -445,9 +445,10 @@ export interface StripsCommand {
 
 /**
  * Scans every row (`axis` is `rows`) or every column of a grid by itself. Cell (x, y) has the index `y · columns + x`.
- * `program(i)` returns the leaves of a cell, and `monoid` is exact. Store k stores leaf k of the combination of the cells
- * of the line before cell i and, if `inclusive`, of cell i, as element i; the stores have no `index`, `guard` or
- * `combine`. The programs must not read any word that the command writes.
+ * `program(i)` returns the leaves of a cell. Store k stores leaf k of the combination of the cells of the line before
+ * cell i and, if `inclusive`, of cell i, as element i; the stores have no `index`, `guard` or `combine`. If the monoid is
+ * not exact, the cells of a line are combined along the combination tree of its length (`combination-tree.ts`). The
+ * programs must not read any word that the command writes.
  */
 export interface ScanLinesCommand {
   readonly kind: 'scanLines';

@@ -13,7 +13,7 @@ import { u32 } from '../functors/functor.ts';
 import { call, literal, record } from '../functors/recorder.ts';
 import { ArrayValue, type U32, Value, type Variable } from '../functors/value.ts';
 import { callPlain, linksTo } from '../functors/wrap-module.ts';
-import { oneOf, type ScalarType } from '../ir/ir.ts';
+import { type Module, oneOf, type ScalarType } from '../ir/ir.ts';
 
 type Values = Value<ScalarType>[];
 
@@ -52,12 +52,22 @@ export interface Inside {
   readonly parameters: Values;
 }
 
-/** Builds a program from a body, which may use arrays, uniforms and other programs. */
+/** Where the module of a program is kept that takes long to record. */
+export interface KeptModule {
+  get(): Module | undefined;
+  set(module: Module): void;
+}
+
+/**
+ * Builds a program from a body, which may use arrays, uniforms and other programs. If a module is kept, the body is not
+ * recorded again.
+ */
 export function assemble(
   name: string,
   results: readonly ScalarType[],
   { arrays = {}, uniforms = {}, programs = {}, parameters = [] }: Given,
   body: (index: U32, inside: Inside) => Values,
+  kept?: KeptModule,
 ): Program {
   const bound = new Map(Object.entries(arrays).map(([key, { binding }]) => [key, binding]));
   const types = new Map(Object.entries(arrays).map(([key, { type }]) => [key, type]));
@@ -71,6 +81,8 @@ export function assemble(
     for (const [key, value] of uniforms) numbers.set(named(key), value);
     for (const [key, type] of module.uniforms) numberTypes.set(named(key), type);
   }
+  const known = kept?.get();
+  if (known !== undefined) return { module: known, arrays: bound, uniforms: numbers };
   const signature = {
     name,
     parameters: ['u32' as const, ...parameters],
@@ -78,7 +90,7 @@ export function assemble(
     arrays: types,
     uniforms: numberTypes,
   };
-  const module = record(signature, (locals) => {
+  const recorded = record(signature, (locals) => {
     const [index, ...rest] = locals.map((local) => new Value(local));
     const inside: Inside = {
       arrays: Object.fromEntries(Object.entries(arrays).map(([key, { type }]) => [key, new ArrayValue(key, type)])),
@@ -98,7 +110,9 @@ export function assemble(
     };
     return body(index as U32, inside).map(({ operand }) => operand);
   });
-  return { module: oneOf(module), arrays: bound, uniforms: numbers };
+  const module = oneOf(recorded);
+  kept?.set(module);
+  return { module, arrays: bound, uniforms: numbers };
 }
 
 /** Sets words of a buffer to zero. */

@@ -7,16 +7,19 @@ import { type Bool, type U32, Value } from '../functors/value.ts';
 import { callPlain, variantOf } from '../functors/wrap-module.ts';
 import { oneOf, type ScalarType } from '../ir/ir.ts';
 import { addTo, assemble, leafAt, neutral, withBuffers } from './assembled-program.ts';
+import { walkOfLines } from './walk-of-lines.ts';
 
 type Values = Value<ScalarType>[];
 
 /**
  * Scans lines by other commands: rows by a scan of all cells that starts anew at each row, columns by parts of a few
  * rows. The parts of a column are folded, their folds are scanned, and walks go through the parts from the prefixes.
+ * Monoids that are not exact take one walk for each line.
  */
 export function scanLinesByParts(backend: Backend, command: ScanLinesCommand): void {
   if (command.rows * command.columns === 0) return;
-  if (command.axis === 'rows') backend.run(scanOfRows(command));
+  if (!command.monoid.exact) backend.run(walkOfLines(command));
+  else if (command.axis === 'rows') backend.run(scanOfRows(command));
   else scanColumns(backend, command);
 }
 

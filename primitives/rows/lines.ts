@@ -5,7 +5,6 @@ import { fuseColumns } from '../columns/views.ts';
 import { requireContext } from '../context/context-option.ts';
 import { addTo, neutral } from '../derived/assembled-program.ts';
 import { For, Let } from '../functors/control.ts';
-import { u32 } from '../functors/functor.ts';
 import { literal } from '../functors/recorder.ts';
 import { type U32, Value } from '../functors/value.ts';
 import type { ScalarType } from '../ir/ir.ts';
@@ -44,10 +43,6 @@ export function scanAlong(
     const results = columns.map(({ type }) => context.stored(type, length, grid));
     const program = monoidProgram(monoid);
     if (length === 0) return results;
-    if (!program.exact) {
-      walkLines(primitive, columns, results, monoid, inclusive, linesOf(grid, axis));
-      return results;
-    }
     const fusion = fuseColumns(primitive, columns);
     context.backend.run({
       kind: 'scanLines',
@@ -60,53 +55,6 @@ export function scanAlong(
       stores: results.map((column, value) => ({ ...destination(column), value })),
     });
     return results;
-  });
-}
-
-/** Scans lines by walks, one for each line, in the order of the canonical tree of its length. */
-function walkLines(
-  primitive: string,
-  columns: readonly Column[],
-  results: readonly Column[],
-  monoid: AnyMonoid,
-  inclusive: boolean,
-  { count, length, step, apart }: Lines,
-): void {
-  const context = requireContext(columns, primitive);
-  const program = monoidProgram(monoid);
-  const { types } = program;
-  const states = Array.from({ length: statesOf(length) }, () => types).flat();
-  const zeros = states.map((type) => new Value(literal(type, type === 'bool' ? false : 0)));
-  const start = fuse(
-    `${primitive}Line`,
-    [],
-    ['bool', 'u32', ...states],
-    () => [new Value(literal('bool', true)), u32(0), ...zeros] as Value<ScalarType>[],
-    { by: [walkLines, monoid, length], columns: [] },
-  );
-  const walk = fuse(
-    primitive,
-    ['u32', ...states],
-    ['bool', 'u32', ...states, 'u32', ...types],
-    (line, [at, ...before], loader) => {
-      const [cell, tree] = [at as U32, new LineTree(program, length, before)];
-      const place = Let(line.mul(loader.uniform('u32', apart)).add(cell.mul(loader.uniform('u32', step))));
-      const prefixes = tree.add(cell, loader.load(columns, place).map(Let));
-      const next = cell.add(1);
-      const found = inclusive ? prefixes.inclusive : prefixes.exclusive;
-      return [next.lt(length), next, ...tree.states(), place, ...found];
-    },
-    { by: [walkLines, monoid, length, inclusive], columns, values: [apart, step] },
-  );
-  const place = 2 + states.length;
-  context.backend.run({
-    kind: 'walk',
-    extent: count,
-    start: programOf(start, context, count),
-    step: programOf(walk, context, count),
-    steps: length,
-    changing: 1 + states.length,
-    stores: results.map((column, k) => ({ ...destination(column), index: place, value: place + 1 + k })),
   });
 }
 

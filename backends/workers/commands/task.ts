@@ -6,6 +6,7 @@ import {
   type KernelCommand,
 } from '../../../primitives/contract/backend.ts';
 import { rowsOf } from '../../../primitives/derived/cross-reduce-by-rows.ts';
+import { walkOfLines } from '../../../primitives/derived/walk-of-lines.ts';
 import { weightsOf } from '../../../primitives/derived/weighted-histogram-by-digits.ts';
 import { isVectorised, launchCrossReduce } from '../kernels/cross-reduce/cross-reduce.ts';
 import { launchHistogram } from '../kernels/histogram/histogram.ts';
@@ -167,6 +168,7 @@ export function taskOf(command: KernelCommand): KernelTask {
       };
     }
     case 'scanLines': {
+      if (!command.monoid.exact && command.rows * command.columns > 0) return taskOf(walkOfLines(command));
       const { extent, program, monoid, stores } = command;
       return {
         extent,

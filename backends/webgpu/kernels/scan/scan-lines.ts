@@ -1,4 +1,5 @@
 import type { MonoidProgram, ScanLinesCommand } from '../../../../primitives/contract/backend.ts';
+import { BLOCK, QUAD } from '../../../../primitives/contract/combination-tree.ts';
 import { type Bindings, createBindings } from '../../launches/bindings.ts';
 import { type Engine, type KernelText, launch } from '../../launches/engine.ts';
 import { bindArrays, emitProgram, linkProgram, programKey } from '../../launches/link.ts';
@@ -44,16 +45,54 @@ export function layoutLines(engine: Engine, command: ScanLinesCommand): LineTile
   if (parts + 1 > limits.storageBuffers) return undefined;
   const leaves = monoid.types.length;
   const [count, length] = axis === 'rows' ? [rows, columns] : [columns, rows];
-  const threads = Math.min(engine.tuning.lines.threads, engine.threads);
-  const most = Math.min(engine.tuning.lines.items, isLight(program.module) ? Number.POSITIVE_INFINITY : FEW);
-  let items = Math.min(powerFrom(length), 2 ** Math.floor(Math.log2(Math.max(1, most / leaves))));
-  const words = (): number => leaves * threads * (2 + (axis === 'rows' ? items + 1 : 0));
-  while (items > 1 && 4 * words() > shared) items /= 2;
-  if (4 * words() > shared) return undefined;
+  const sizes = { ...engine.tuning.lines, limit: engine.threads, leaves, light: isLight(program.module) };
+  const tile = (monoid.exact ? exactTile : treeTile)({ axis, count, length }, sizes, shared);
+  return tile && partsOf(length, tile) * count * leaves <= pool.partWords ? tile : undefined;
+}
+
+interface Lines {
+  readonly axis: ScanLinesCommand['axis'];
+  readonly count: number;
+  readonly length: number;
+}
+
+interface Sized {
+  readonly threads: number;
+  readonly items: number;
+  /** Maximum number of threads of a workgroup. */
+  readonly limit: number;
+  readonly leaves: number;
+  readonly light: boolean;
+}
+
+function exactTile({ axis, count, length }: Lines, sized: Sized, shared: number): LineTile | undefined {
+  const threads = Math.min(sized.threads, sized.limit);
+  const most = sized.light ? sized.items : Math.min(sized.items, FEW);
+  let items = Math.min(powerFrom(length), 2 ** Math.floor(Math.log2(Math.max(1, most / sized.leaves))));
+  while (items > 1 && bytesOf(axis, threads, items, sized) > shared) items /= 2;
+  if (bytesOf(axis, threads, items, sized) > shared) return undefined;
   const beside = axis === 'rows' ? 1 : Math.min(BESIDE, Math.max(1, threads / 8), powerFrom(count));
   const along = Math.min(threads / beside, powerFrom(length / items));
-  const tile = { lines: threads / along, along, items };
-  return partsOf(length, tile) * count * leaves <= pool.partWords ? tile : undefined;
+  return { lines: threads / along, along, items };
+}
+
+/**
+ * A part along the combination tree is a block of it. Columns are read in long runs if threads have several quads, and
+ * workgroups as many threads as there may be.
+ */
+function treeTile({ axis, length }: Lines, sized: Sized, shared: number): LineTile | undefined {
+  const block = Math.min(BLOCK, Math.max(QUAD, powerFrom(length)));
+  const several = axis === 'columns' && sized.light && sized.leaves <= 2;
+  const items = Math.min(block, several ? Math.max(QUAD, sized.items) : QUAD);
+  const along = block / items;
+  const threads = Math.min(sized.limit, Math.max(along, axis === 'rows' ? sized.threads : 4 * sized.threads));
+  if (along > sized.limit || bytesOf(axis, threads, items, sized) > shared) return undefined;
+  return { lines: 2 ** Math.floor(Math.log2(threads / along)), along, items };
+}
+
+/** Bytes of workgroup memory. */
+function bytesOf(axis: Lines['axis'], threads: number, items: number, { leaves }: Sized): number {
+  return 4 * leaves * threads * (2 + (axis === 'rows' ? items + 1 : 0));
 }
 
 function powerFrom(number: number): number {
@@ -127,7 +166,7 @@ function launchParts(
   );
   const [into, before] = [slotOf(engine, bindings, totals, 'write'), slotOf(engine, bindings, prefixes, 'read')];
   launch(engine, {
-    key: `lines ${axis} ${Object.values(tile)} ${inclusive} ${monoidKey(monoid)} ${programKey(bound)} ${storesKey(written)} ${into} ${before}`,
+    key: `lines ${axis} ${monoid.exact} ${Object.values(tile)} ${inclusive} ${monoidKey(monoid)} ${programKey(bound)} ${storesKey(written)} ${into} ${before}`,
     bindings,
     groups: parts * strips,
     code: (shader): KernelText => ({
@@ -140,7 +179,10 @@ ${axis === 'rows' ? emitSharedStates(types, threads * (tile.items + 1), 'cell') 
 ${into === undefined ? '' : emitStateStore('write_total', into, sizes.stride, types)}
 ${before === undefined ? '' : emitStateLoad('prefix_of', before, sizes.stride, types)}
 ${emitCells(axis, sizes, monoid, written)}`,
-      main: emitTile(axis, tile, sizes, inclusive, before !== undefined, into !== undefined),
+      main: emitTile(
+        { axis, tile, sizes, inclusive, hasPrefixes: before !== undefined, onlyTotals: into !== undefined },
+        monoid.exact ? emitScan : emitTree,
+      ),
     }),
   });
 }
@@ -183,64 +225,157 @@ fn keep(line: u32, begin: u32, c: u32, s: S) {
 }`;
 }
 
+/** What a launch does with the parts of lines. */
+interface PartsText {
+  readonly axis: ScanLinesCommand['axis'];
+  readonly tile: LineTile;
+  readonly sizes: Sizes;
+  readonly inclusive: boolean;
+  readonly hasPrefixes: boolean;
+  readonly onlyTotals: boolean;
+}
+
+/** WGSL of a thread's cells: of cell `k`, and of statements that store the variable `result` for cell `k`. */
+interface OwnCells {
+  cell(k: number): string;
+  keep(k: number, result: string): string;
+}
+
 /**
- * WGSL that scans a part of several lines. Every thread folds its adjacent cells. The threads along a line scan these
- * folds in workgroup memory, by Sklansky's network: in every step, threads in the right half of a group add the total of
- * the left half. Then every thread scans its cells from what is before them. Cells of rows are read and written in the
- * order of memory, and pass through workgroup memory to the threads that scan them. Cells of columns are beside those of
- * the next thread.
+ * WGSL that scans a part of several lines. Cells of rows are read and written in the order of memory, and pass through
+ * workgroup memory to the threads that scan them. Cells of columns are beside those of the next thread.
  */
-function emitTile(
-  axis: ScanLinesCommand['axis'],
-  { lines: beside, along, items }: LineTile,
-  { parts, strips, count }: Sizes,
-  inclusive: boolean,
-  hasPrefixes: boolean,
-  onlyTotals: boolean,
-): string {
-  const threads = beside * along;
+function emitTile(text: PartsText, scan: (text: PartsText, own: OwnCells) => string): string {
+  const { axis, tile, sizes, onlyTotals } = text;
+  const { lines: beside, along, items } = tile;
   const inRows = axis === 'rows';
   // Cell n of the workgroup's cells in memory, and its place in workgroup memory, where a thread's cells have padding.
-  const order = (k: number): string => `let n${k} = ${k * threads}u + t;`;
+  const order = (k: number): string => `let n${k} = ${k * beside * along}u + t;`;
   const placed = (k: number): string => `first + n${k} / ${along * items}u, begin, n${k} % ${along * items}u`;
-  const own = (k: number): string => (inRows ? `take_cell(t * ${items + 1}u + ${k}u)` : `s${k}`);
-  const lender = (left: string): string => (inRows ? `t - w + ${left}` : `${left} * ${beside}u + t % ${beside}u`);
+  const at = (k: number): string => `t * ${items + 1}u + ${k}u`;
+  const own: OwnCells = inRows
+    ? { cell: (k) => `take_cell(${at(k)})`, keep: (k, result) => `put_cell(${at(k)}, ${result});` }
+    : { cell: (k) => `e${k}`, keep: (k, result) => `keep(line, begin, w * ${items}u + ${k}u, ${result});` };
   const read = inRows
     ? `${lines(items, (k) => `${order(k)} let e${k} = element(${placed(k)});`)}
 ${lines(items, (k) => `put_cell(n${k} + n${k} / ${items}u, e${k});`)}
 workgroupBarrier();`
-    : lines(items, (k) => `let s${k} = element(line, begin, w * ${items}u + ${k}u);`);
-  const steps = Array.from({ length: Math.log2(along) }, (_, d) => d);
-  const half = (d: number): string => `${(d % 2) * threads}u`;
-  const add = (d: number): string => `put(${half(d)} + t, s);
-workgroupBarrier();
-if ((w & ${1 << d}u) != 0u) { s = combine(take(${half(d)} + ${lender(`(((w >> ${d}u) << ${d}u) - 1u)`)}), s); }`;
-  const result = (k: number): string =>
-    inRows ? `put_cell(t * ${items + 1}u + ${k}u, before);` : `keep(line, begin, w * ${items}u + ${k}u, before);`;
-  const next = (k: number): string => `before = combine(before, ${own(k)});`;
-  const write = (k: number): string => {
-    if (inclusive) return `${next(k)} ${result(k)}`;
-    return inRows ? `{ let s = ${own(k)}; ${result(k)} before = combine(before, s); }` : `${result(k)} ${next(k)}`;
-  };
-  return `let part = ${GROUP_NUMBER} / ${strips};
-if (part >= ${parts}) { return; }
+    : lines(items, (k) => `let e${k} = element(line, begin, w * ${items}u + ${k}u);`);
+  const write = `workgroupBarrier();
+${lines(items, (k) => `keep(${placed(k)}, take_cell(n${k} + n${k} / ${items}u));`)}`;
+  return `let part = ${GROUP_NUMBER} / ${sizes.strips};
+if (part >= ${sizes.parts}) { return; }
 let begin = part * ${along * items}u;
-let first = (${GROUP_NUMBER} - part * ${strips}) * ${beside}u;
+let first = (${GROUP_NUMBER} - part * ${sizes.strips}) * ${beside}u;
 let w = ${inRows ? `t % ${along}u` : `t / ${beside}u`};
 let line = first + ${inRows ? `t / ${along}u` : `t % ${beside}u`};
 ${read}
-var s = ${own(0)};
-${lines(items - 1, (k) => `s = combine(s, ${own(k + 1)});`)}
-${steps.map(add).join('\n')}
-${
-  onlyTotals
-    ? `if (w == ${along - 1}u && line < ${count}) { write_total(part * ${count} + line, s); }`
-    : `put(${half(steps.length)} + t, s);
+${scan(text, own)}
+${inRows && !onlyTotals ? write : ''}`;
+}
+
+/** WGSL of the thread that has place `w` in the line of this thread. */
+function emitThread({ axis, tile }: PartsText, w: string): string {
+  return axis === 'rows' ? `t - w + (${w})` : `(${w}) * ${tile.lines}u + t % ${tile.lines}u`;
+}
+
+/** The steps of a scan by the threads along a line. In every step, threads read one half of workgroup memory. */
+function stepsOf({ lines: beside, along }: LineTile): { readonly d: number; readonly half: string }[] {
+  const steps = Array.from({ length: Math.log2(along) + 1 }, (_, d) => d);
+  return steps.map((d) => ({ d, half: `${(d % 2) * beside * along}u` }));
+}
+
+function emitTotal({ sizes: { count } }: PartsText, w: number): string {
+  return `if (w == ${w}u && line < ${count}) { write_total(part * ${count} + line, s); }`;
+}
+
+function emitPrefix({ sizes: { count } }: PartsText): string {
+  return `prefix_of(part * ${count} + min(line, ${count} - 1u))`;
+}
+
+/**
+ * WGSL of a scan with an exact monoid. Every thread folds its adjacent cells. The threads along a line scan these folds
+ * in workgroup memory, by Sklansky's network: in every step, threads in the right half of a group add the total of the
+ * left half. Then every thread scans its cells from what is before them.
+ */
+function emitScan(text: PartsText, { cell, keep }: OwnCells): string {
+  const { tile, inclusive, hasPrefixes, onlyTotals } = text;
+  const { along, items } = tile;
+  const steps = stepsOf(tile);
+  const last = steps.pop()!;
+  const add = ({ d, half }: (typeof steps)[number]): string => `put(${half} + t, s);
+workgroupBarrier();
+if ((w & ${1 << d}u) != 0u) { s = combine(take(${half} + ${emitThread(text, `((w >> ${d}u) << ${d}u) - 1u`)}), s); }`;
+  const result = (k: number): string =>
+    inclusive
+      ? `before = combine(before, ${cell(k)}); ${keep(k, 'before')}`
+      : `{ let e = ${cell(k)}; ${keep(k, 'before')} before = combine(before, e); }`;
+  const write = `put(${last.half} + t, s);
 workgroupBarrier();
 var before = identity();
-if (w > 0u) { before = take(${half(steps.length)} + ${lender('(w - 1u)')}); }
-${hasPrefixes ? `before = combine(prefix_of(part * ${count} + min(line, ${count} - 1u)), before);` : ''}
-${lines(items, write)}
-${inRows ? `workgroupBarrier();\n${lines(items, (k) => `keep(${placed(k)}, take_cell(n${k} + n${k} / ${items}u));`)}` : ''}`
+if (w > 0u) { before = take(${last.half} + ${emitThread(text, 'w - 1u')}); }
+${hasPrefixes ? `before = combine(${emitPrefix(text)}, before);` : ''}
+${lines(items, result)}`;
+  return `var s = ${cell(0)};
+${lines(items - 1, (k) => `s = combine(s, ${cell(k + 1)});`)}
+${steps.map(add).join('\n')}
+${onlyTotals ? emitTotal(text, along - 1) : write}`;
+}
+
+/**
+ * WGSL of a scan of a block of the combination tree (`combination-tree.ts`). Every thread folds its quads, and joins them
+ * as far as they are neighbours; then threads join theirs. Every thread has the total of its group. Where groups are
+ * joined, the prefixes of quads in the right half gain the total of the left half, and an empty right half is skipped.
+ */
+function emitTree(text: PartsText, { cell, keep }: OwnCells): string {
+  const { tile, sizes, inclusive, hasPrefixes, onlyTotals } = text;
+  const { along, items } = tile;
+  const quads = Array.from({ length: items / QUAD }, (_, q) => q);
+  const steps = stepsOf(tile).slice(0, -1);
+  const quad = (q: number): string => {
+    const cells = Array.from({ length: QUAD }, (_, k) => QUAD * q + k);
+    const folds = cells.map((k) => `let l${k} = ${k % QUAD === 0 ? cell(k) : `combine(l${k - 1}, ${cell(k)})`};`);
+    const ends = cells.slice(0, -1).map((k) => `if (room <= own + ${k + 1}u) { s${q} = l${k}; }`);
+    return `${folds.join(' ')}
+var s${q} = l${QUAD * q + 3}; ${ends.reverse().join(' ')} var p${q} = s${q};`;
+  };
+  const inside: string[] = [];
+  for (let half = 1; half < quads.length; half *= 2) {
+    for (const q of quads.filter((q) => q % (2 * half) === 0)) {
+      const right = Array.from({ length: half }, (_, k) => q + half + k);
+      inside.push(...right.map((k) => `p${k} = ${k === q + half ? `s${q}` : `combine(s${q}, p${k})`};`));
+      inside.push(`if (own + ${QUAD * (q + half)}u < room) { s${q} = combine(s${q}, s${q + half}); }`);
+    }
+  }
+  const join = ({ d, half }: (typeof steps)[number]): string => `put(${half} + t, s);
+workgroupBarrier();
+{
+  let group = (w >> ${d}u) << ${d}u; let is_right = ((w >> ${d}u) & 1u) == 1u;
+  let other = take(${half} + ${emitThread(text, `select(group + ${1 << d}u, group - ${1 << d}u, is_right)`)});
+  if (is_right) {
+    if (w == group) { p0 = other; } else { p0 = combine(other, p0); }
+    ${quads
+      .slice(1)
+      .map((q) => `p${q} = combine(other, p${q});`)
+      .join(' ')}
+    s = combine(other, s);
+  } else if ((group + ${1 << d}u) * ${items}u < room) { s = combine(s, other); }
 }`;
+  const result = (q: number): string => `{
+  var any = ${q === 0 ? 'w > 0u' : 'true'}; var before = p${q};
+  ${hasPrefixes ? 'if (part > 0u) { if (any) { before = combine(earlier, before); } else { before = earlier; } any = true; }' : ''}
+  var x = before; if (!any) { x = identity(); }
+  ${Array.from({ length: QUAD }, (_, k) => QUAD * q + k)
+    .map((k) => `{ var y = l${k}; if (any) { y = combine(before, y); } ${keep(k, inclusive ? 'y' : 'x')} x = y; }`)
+    .join('\n  ')}
+}`;
+  const write = `${hasPrefixes ? `let earlier = ${emitPrefix(text)};` : ''}
+${quads.map(result).join('\n')}`;
+  return `let room = min(${sizes.length} - begin, ${along * items}u);
+let own = w * ${items}u;
+${quads.map(quad).join('\n')}
+${inside.join('\n')}
+var s = s0;
+${steps.map(join).join('\n')}
+${onlyTotals ? emitTotal(text, 0) : write}`;
 }
