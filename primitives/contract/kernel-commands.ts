@@ -131,6 +131,11 @@ export interface WalkCommand {
   readonly steps?: number;
   /** Number of leaves (scalars of the state) that a step changes. */
   readonly changing: number;
+  /**
+   * For walks whose steps read and write beside those of the next index: walks that go on side by side find in the cache
+   * what others have brought there. Results do not depend on it.
+   */
+  readonly sideBySide?: boolean;
   readonly stores: readonly Store[];
 }
 

@@ -65,7 +65,15 @@ const decoding = {
  */
 export const COMMAND_PARTS: { readonly [K in KernelKind]: PartsOf<CommandOf<K>> } = {
   forEach: { extent: 'extent', program: 'program', stores: ['target'] },
-  walk: { extent: 'extent', start: 'program', step: 'program', steps: 'value', changing: 'value', stores: ['target'] },
+  walk: {
+    extent: 'extent',
+    start: 'program',
+    step: 'program',
+    steps: 'value',
+    changing: 'value',
+    sideBySide: 'value',
+    stores: ['target'],
+  },
   strips: { extent: 'extent', rows: 'value', program: 'program', owned: ['target'] },
   reduce: { extent: 'extent', program: 'program', monoid: 'monoid', into: 'target' },
   scan: {

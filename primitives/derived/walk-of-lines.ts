@@ -38,6 +38,7 @@ export function walkOfLines(command: ScanLinesCommand): WalkCommand {
   const index = 2 + states.length;
   return {
     ...{ kind: 'walk', extent: count, start, step: walk, steps: length, changing: 1 + states.length },
+    sideBySide: axis === 'columns',
     stores: stores.map((store) => ({ ...store, index, value: index + 1 + store.value })),
   };
 }
