@@ -342,8 +342,9 @@ var s${q} = l${QUAD * q + 3}; ${ends.reverse().join(' ')} var p${q} = s${q};`;
   const inside: string[] = [];
   for (let half = 1; half < quads.length; half *= 2) {
     for (const q of quads.filter((q) => q % (2 * half) === 0)) {
-      const right = Array.from({ length: half }, (_, k) => q + half + k);
-      inside.push(...right.map((k) => `p${k} = ${k === q + half ? `s${q}` : `combine(s${q}, p${k})`};`));
+      for (let k = q + half; k < q + 2 * half; k++) {
+        inside.push(`p${k} = ${k === q + half ? `s${q}` : `combine(s${q}, p${k})`};`);
+      }
       inside.push(`if (own + ${QUAD * (q + half)}u < room) { s${q} = combine(s${q}, s${q + half}); }`);
     }
   }
