@@ -6,6 +6,7 @@ import { explainVectorization } from '../../../backends/workers/wasm/explain-vec
 import type { Backend, Store } from '../../../primitives/contract/backend.ts';
 import { Break, Continue, For, If, Return, Var, While } from '../../../primitives/functors/control.ts';
 import { array, bool, type FunctorDescription, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
+import { LocalArray } from '../../../primitives/functors/local-arrays.ts';
 import { bitsToI32, bitsToU32 } from '../../../primitives/functors/standard/bits.ts';
 import { dotOfHalves } from '../../../primitives/functors/standard/halves.ts';
 import type { ArrayValue, Bool, U32, Variable } from '../../../primitives/functors/value.ts';
@@ -304,6 +305,21 @@ describe('loops and branches', () => {
       }
     },
   );
+
+  test('write local arrays in the lanes that take part, and in no others', async () => {
+    const functor = fn('writes', { i: u32, xs: array(u32) }, { own: u32, common: u32 }, ({ i, xs }) => {
+      const [own, common] = [LocalArray(3, i), LocalArray(3, i)];
+      For(0, xs.at(i), (k) => {
+        If(xs.at(k).eq(i.and(3)), () => {
+          own.set(xs.at(k), k.add(100));
+          common.set(k, k.add(100));
+        });
+      });
+      return { own: own.at(i.rem(4)), common: common.at(i.rem(4)) };
+    });
+    const xs = { words: Uint32Array.from({ length: 40 }, (_, i) => i % 7), length: 40 };
+    await expectSame(functor, { length: 40, arrays: { xs }, uniforms: {}, stores: [{ value: 0 }, { value: 1 }] });
+  });
 
   test('store at computed places', async () => {
     const reversed = fn('reversed', { i: u32, n: uniform(u32) }, { place: u32, sum: u32 }, ({ i, n }) => {
