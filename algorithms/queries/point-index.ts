@@ -43,7 +43,7 @@ export interface PointIndex {
 }
 
 /** Stands for no node, and for no entry. */
-export const NONE: number = 2 ** 32 - 1;
+const NONE = 2 ** 32 - 1;
 
 const indexes = new WeakMap<MaqTreeWithEdges['nodes'], PointIndex>();
 
@@ -231,6 +231,27 @@ const pointAndIndex: { readonly x: typeof u32; readonly y: typeof u32 } & typeof
   ...indexParameters,
 };
 
+/** The word of a point's cell, that is, the node at which its way begins; {@link NONE} outside the domain. */
+function startIn({ words, bits }: Pick<IndexValues, 'words' | 'bits'>, { x, y }: PointValue): U32 {
+  const unit = u32(DOMAIN_BITS).sub(bits);
+  const start = words.at(y.shr(unit).shl(bits).or(x.shr(unit)));
+  return select(u32(NONE), start, x.max(y).lt(DOMAIN_STEPS));
+}
+
+/** Where the way of a point begins, to sort points by. */
+export const startOfPoint: Functor<Omit<typeof pointAndIndex, 'nodes' | 'entries'>, typeof u32> = fn(
+  'startOfPoint',
+  { x: u32, y: u32, words: indexParameters.words, bits: indexParameters.bits },
+  u32,
+  ({ x, y, ...index }) => startIn(index, { x, y }),
+);
+
+/** The bits of a {@link startOfPoint} that bring points together: those of two passes of a sort. */
+export function startBits({ nodes, entries }: Pick<PointIndex, 'nodes' | 'entries'>): { from: number; to: number } {
+  const to = Math.ceil(Math.log2(1 + (entries - nodes) / NODE_WORDS));
+  return { from: Math.max(0, to - 16), to };
+}
+
 /**
  * Where the walk of a point begins: at the first node with entries on the way from the root to the point; if there is
  * none, {@link NONE}. If all that the walk would find is the entry of that node, the entry plus {@link ANSWER}.
@@ -243,9 +264,7 @@ export const beginning: Functor<typeof pointAndIndex, typeof u32> = fn(
   pointAndIndex,
   u32,
   ({ x, y, ...index }) => {
-    const unit = u32(DOMAIN_BITS).sub(index.bits);
-    const start = index.words.at(y.shr(unit).shl(index.bits).or(x.shr(unit)));
-    const found = Var(select(u32(NONE), start, x.max(y).lt(DOMAIN_STEPS)));
+    const found = Var(startIn(index, { x, y }));
     const goesOn = Var(found.ne(NONE));
     While(
       () => goesOn,
@@ -280,6 +299,7 @@ export function beginningAt(index: IndexValues, from: U32): IndexNode {
   If(isNode, () => node.set(nodeIn(index, from)));
   return node;
 }
+
 /** What is known of an entry, whose words are read when they are asked for. */
 export interface EntryReader {
   readonly boundary: U32;

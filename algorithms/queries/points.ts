@@ -1,6 +1,7 @@
 import { aColumn, aContext } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aRecord, type Kind, numbers } from '../../primitives/checks/kinds.ts';
+import { capacityOf } from '../../primitives/columns/length.ts';
 import {
   ArgumentError,
   array,
@@ -15,6 +16,8 @@ import {
   i32,
   map,
   sequence,
+  sortByKey,
+  sortPermutation,
   type U32,
   u32,
   unfold,
@@ -38,8 +41,11 @@ import {
   indexParameters,
   isWhole,
   nodeIn,
+  type PointIndex,
   pointIndexOf,
   shiftOf,
+  startBits,
+  startOfPoint,
 } from './point-index.ts';
 import { requireEdges } from './query-options.ts';
 
@@ -121,7 +127,8 @@ export interface PointPolygons {
  * - Work O(points · levels + candidates · edges of their quadrants), span O(levels · edges of a quadrant + log points).
  *   Waits for the device once. The first query to a tree also makes an index of it, which is kept as long as the tree
  *   exists and memory suffices: 16 bytes for a node and for each edge in a boundary quadrant, 12 for an entry, and a
- *   grid of at most 4 MiB.
+ *   grid of at most 4 MiB. On few threads, many points in a large tree are sorted by place, and the pairs by point,
+ *   which takes 16 bytes more for each while the query runs.
  * - The result has the same pairs in the same order on every backend.
  *
  * Source: after Zhang, You and Gruenwald, Data Parallel Quadtree Indexing and Spatial Query Processing of Complex
@@ -142,25 +149,70 @@ export async function queryPoints(
   points: PlacedPoints,
 ): Promise<PointPolygons> {
   requireArguments('queryPoints', { context, tree, points }, { context: aContext, tree: aMaqTree, points: somePoints });
-  const { x, y } = points;
   requireEdges('the tree', tree);
   const { words: allWords, passages: allPassages, ...places } = pointIndexOf(tree);
+  const { x, y } = points;
   const held = context.scope(() => {
     const [words, passages] = [context.materializeOnce(allWords), context.materializeOnce(allPassages)];
-    return { words, passages, from: context.materialize(map(beginning, { x, y, words, ...places })) };
+    const index = { words, ...places };
+    const sorted = isWorthSorting(context, tree, points) ? sortedByStart(context, { x, y }, index) : undefined;
+    const from = context.materialize(map(beginning, { ...(sorted?.placed ?? { x, y }), ...index }));
+    return { words, passages, sorted, from };
   });
   const walks = async () => {
-    const { from, ...stored } = held;
-    const rows = { x, y, point: sequence(x.length), from };
-    return unfold(rows, fromBeginning, nextHolder, { captures: { ...stored, ...places } });
+    const { words, passages, sorted, from } = held;
+    const rows = { ...(sorted?.placed ?? { x, y }), point: sorted?.point ?? sequence(x.length), from };
+    return unfold(rows, fromBeginning, nextHolder, { captures: { words, passages, ...places } });
   };
-  const { point, entry } = await walks().finally(() => context.dispose(held));
+  const made = await walks().finally(() => context.dispose(held));
+  const isInOrder = held.sorted === undefined;
+  const { point, entry } = isInOrder
+    ? made
+    : freeOnFailure(context, made, () => sortedByPoint(context, made, x.length));
   return freeOnFailure(context, [point, entry], () => {
     const { set, polygon } = tree.entries;
     const found = context.scope(() => context.materialize(gather({ set, polygon }, entry)));
     context.dispose(entry);
     return { point, ...found };
   });
+}
+
+/** Points are sorted before they walk if there are at least so many, and so many nodes that no cache holds them. */
+const POINTS_SORTED = 2 ** 14;
+const NODES_SORTED = 2 ** 15;
+
+/**
+ * Whether walks of points that are next to each other should follow each other: they find in the cache what the one
+ * before has read. Devices with many threads have other walks to go on with while some wait for memory.
+ */
+function isWorthSorting({ backend }: Context, { nodes }: MaqTreeWithEdges, { x }: PlacedPoints): boolean {
+  const hasFewThreads = backend.walkRows > MAX_WALKED;
+  return hasFewThreads && capacityOf(x.length) >= POINTS_SORTED && capacityOf(nodes.level.length) >= NODES_SORTED;
+}
+
+/** Largest `walkRows` of backends with many threads. */
+const MAX_WALKED = 16;
+
+/** Points in the order of the nodes at which their ways begin, and the number of each. */
+function sortedByStart(context: Context, { x, y }: PlacedPoints, index: Omit<PointIndex, 'passages'>): SortedPoints {
+  const starts = map(startOfPoint, { x, y, words: index.words, bits: index.bits });
+  const point = context.materialize(sortPermutation(starts, { bits: startBits(index) }));
+  return { placed: context.materialize(gather({ x, y }, point)), point };
+}
+
+interface SortedPoints {
+  readonly placed: PlacedPoints;
+  readonly point: Column<'u32'>;
+}
+
+type Found = { readonly point: Column<'u32'>; readonly entry: Column<'u32'> };
+
+/** Brings what was found in the order of points. Takes ownership of it. */
+function sortedByPoint(context: Context, found: Found, points: Column['length']): Found {
+  const bits = { from: 0, to: Math.ceil(Math.log2(capacityOf(points))) };
+  const { keys: point, values } = sortByKey(found.point, { entry: found.entry }, { bits });
+  context.dispose(found);
+  return { point, ...values };
 }
 
 /** State of a walk down the tree: the current node, of whose entries `entry … end − 1` are not yet tested. */
