@@ -1,7 +1,6 @@
 import {
   array,
   Break,
-  bool,
   copyIf,
   ctz,
   disjointSets,
@@ -25,8 +24,9 @@ import {
   u32,
   uniform,
   Var,
+  While,
 } from '../../primitives/index.ts';
-import { CELL, clustersByGrid, FEW, laterCells, MARGIN, RADIUS } from './plain-clusters.ts';
+import { CELL, clustersByGrid, LATER_ROWS, laterCells, MARGIN, RADIUS } from './plain-clusters.ts';
 import { evenPoints, onSteps, type Points, pointsInOnePlace, pointsInTowns } from './points.ts';
 import type { BenchProgram, Case } from './program.ts';
 
@@ -57,7 +57,7 @@ export const clusters: BenchProgram = {
       // Each cell belongs to one cluster. It is joined with the later cells that it touches.
       const first = copyIf(sequence(n), runHeads(cell));
       const grid = { starts, later };
-      const touched = context.materialize(map(touchedBy, { cell: gather(cell, first), points, ...grid }));
+      const touched = context.materialize(map(touchedBy, { cell: gather(cell, first), points, cells: cell, ...grid }));
       const edges = expand({ first, cell: gather(cell, first), touched }, map(bitsOf, { touched }), edgeOf, {
         capacity: Math.min(n, cells) * laterCells(columns).length,
         captures: { id, ...grid },
@@ -81,53 +81,56 @@ const firstOfCell = fn({ cell: u32, starts: array(u32), id: array(u32) }, u32, (
 );
 const bitsOf = fn({ touched: u32 }, u32, ({ touched }) => popcount(touched));
 
-/** For each of the later cells, a bit: whether one of its points is close to one of the points of a cell. */
+/**
+ * For each of the later cells, a bit: whether one of its points is close to one of the points of a cell. The later cells
+ * of a row lie side by side, and so do their points, which are looked at one by one: those far from the box of the cell's
+ * points are left out, and once one is close, so are the others of its cell.
+ */
 const touchedBy = fn(
-  { cell: u32, points: array({ x: u32, y: u32 }), starts: array(u32), later: array(u32) },
+  { cell: u32, points: array({ x: u32, y: u32 }), cells: array(u32), starts: array(u32), later: array(u32) },
   u32,
-  ({ cell, points, starts, later }) => {
+  ({ cell, points, cells, starts, later }) => {
+    const at = (point: U32) => {
+      const { x, y } = points.at(point);
+      return { x: Let(i32(x)), y: Let(i32(y)) };
+    };
     const isClose = (dx: I32, dy: I32) =>
       dx
         .mul(dx)
         .add(dy.mul(dy))
         .le(RADIUS ** 2);
     const [from, to] = [Let(starts.at(cell)), Let(starts.at(cell.add(1)))];
-    const at = (point: U32) => {
-      const { x, y } = points.at(point);
-      return { x: Let(i32(x)), y: Let(i32(y)) };
-    };
+    const box = Var({ left: i32(2 ** 30), right: i32(0), bottom: i32(2 ** 30), top: i32(0) });
+    For(from, to, (i) => {
+      const { x, y } = at(i);
+      box.set({ left: box.left.min(x), right: box.right.max(x), bottom: box.bottom.min(y), top: box.top.max(y) });
+    });
     const touched = Var(u32(0));
-    For(0, later.length(), (k) => {
-      const other = Let(cell.add(later.at(k)));
-      const [start, end] = [Let(starts.at(other)), Let(starts.at(other.add(1)))];
-      const box = Var({ left: i32(0), right: i32(2 ** 30), bottom: i32(0), top: i32(2 ** 30) });
-      If(to.sub(from).max(end.sub(start)).gt(FEW), () => {
-        box.set({ left: 2 ** 30, right: 0, bottom: 2 ** 30, top: 0 });
-        For(start, end, (j) => {
+    for (const [k, count] of LATER_ROWS) {
+      const first = Let(cell.add(later.at(k)));
+      const [j, end] = [Var(starts.at(first)), Let(starts.at(first.add(count)))];
+      While(
+        () => j.lt(end),
+        () => {
           const { x, y } = at(j);
-          box.set({ left: box.left.min(x), right: box.right.max(x), bottom: box.bottom.min(y), top: box.top.max(y) });
-        });
-      });
-      const isFound = Var(bool(false));
-      If(start.lt(end), () => {
-        For(from, to, (i) => {
-          const { x, y } = at(i);
-          const across = Let(box.left.sub(x).max(x.sub(box.right)).max(0));
-          const up = Let(box.bottom.sub(y).max(y.sub(box.top)).max(0));
+          const next = Var(j.add(1));
+          const across = Let(x.max(box.left).min(box.right).sub(x));
+          const up = Let(y.max(box.bottom).min(box.top).sub(y));
           If(isClose(across, up), () => {
-            For(start, end, (j) => {
-              const other = at(j);
-              If(isClose(Let(other.x.sub(x)), Let(other.y.sub(y))), () => {
-                isFound.set(true);
+            For(from, to, (i) => {
+              const own = at(i);
+              If(isClose(Let(own.x.sub(x)), Let(own.y.sub(y))), () => {
+                const other = Let(cells.at(j));
+                touched.set(touched.or(u32(1).shl(other.sub(first).add(k))));
+                next.set(starts.at(other.add(1)));
                 Break();
               });
             });
           });
-          If(isFound, () => Break());
-        });
-      });
-      touched.set(touched.or(u32(isFound).shl(k)));
-    });
+          j.set(next);
+        },
+      );
+    }
     return touched;
   },
 );

@@ -20,6 +20,13 @@ export function laterCells(columns: number): readonly number[] {
   return [...next, ...above, ...beyond];
 }
 
+/** Of each row of later cells: the number of its first cell among them, and how many lie side by side. */
+export const LATER_ROWS = [
+  [0, 2],
+  [2, 5],
+  [7, 3],
+] as const;
+
 /**
  * Labels points by the first point of their cluster. Points are sorted by the cell of a grid whose cells each belong to
  * one cluster. Cells that are close are united, by lesser number and with paths halved, if two of their points are.
