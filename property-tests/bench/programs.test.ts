@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Points } from '../../bench/programs/points.ts';
+import { evenPoints, type Points } from '../../bench/programs/points.ts';
 import { type Answer, answerOf, type BenchProgram, type Case } from '../../bench/programs/program.ts';
 import { PROGRAMS } from '../../bench/programs/programs.ts';
 import type { Context } from '../../primitives/context/context.ts';
@@ -37,6 +37,8 @@ const points: fc.Arbitrary<Points> = fc
   });
 
 const NO_POINTS: Points = { x: new Float64Array(), y: new Float64Array() };
+/** Enough for what hundreds of cells of a grid have in common to matter. */
+const MANY_POINTS: Points = evenPoints(300);
 const ONE_POINT: Points = { x: Float64Array.of(0.5), y: Float64Array.of(0) };
 
 async function expectPlain(context: Context, program: BenchProgram, one: Case): Promise<void> {
@@ -57,7 +59,7 @@ describe('programs that authors compose', () => {
       },
     );
     for (const program of OVER_POINTS) {
-      test.prop([points], { numRuns: scaledCount(runs, 2, 3), examples: [[NO_POINTS], [ONE_POINT]] })(
+      test.prop([points], { numRuns: scaledCount(runs, 2, 3), examples: [[NO_POINTS], [ONE_POINT], [MANY_POINTS]] })(
         `answer what plain JavaScript answers for any points: ${program.name}`,
         async (some) => expectPlain(opened().context, program, program.ofPoints!(some)),
       );
