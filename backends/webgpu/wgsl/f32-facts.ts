@@ -1,5 +1,4 @@
 import {
-  blocksOf,
   type IrFunction,
   type Local,
   type Operand,
@@ -8,6 +7,7 @@ import {
   operandsOf,
   type Statement,
 } from '../../../primitives/ir/ir.ts';
+import { visitStatements } from '../../../primitives/ir/visit.ts';
 
 /**
  * Facts about all possible values of an f32. If `isNumber` is true, no value is NaN. Every magnitude is at most
@@ -39,10 +39,10 @@ export interface F32Facts {
  * Derives facts from the operations of a function. Values that are computed from converted integers and constants have
  * bounds.
  */
-export function f32FactsOf({ body }: IrFunction): F32Facts {
+export function f32FactsOf({ parameters, body }: IrFunction): F32Facts {
   const facts = new Map<number, F32Fact>();
   const uses = new Map<number, Set<OperationName | 'other'>>();
-  const terms = termsOf();
+  const terms = termsOf(sourcesOf(parameters, body));
   const of = (operand: Operand): F32Fact => {
     if (operand.kind === 'literal') return factOfLiteral(Number(operand.value));
     return (operand.kind === 'local' && facts.get(operand.id)) || NOTHING;
@@ -53,22 +53,17 @@ export function f32FactsOf({ body }: IrFunction): F32Facts {
     if (known === undefined) uses.set(operand.id, new Set([by]));
     else known.add(by);
   };
-  const visit = (statement: Statement): void => {
-    if (statement.kind === 'let') {
-      const { local, operation } = statement;
-      const by = passesOn(operation, local) ? 'other' : operation.name;
-      for (const operand of operation.operands) use(operand, by);
-      if (local.type === 'f32') facts.set(local.id, factOf(operation, of));
-      terms.note(local, operation);
+  visitStatements(body, (statement) => {
+    if (statement.kind !== 'let') {
+      for (const operand of operandsOf(statement)) use(operand, 'other');
       return;
     }
-    if (statement.kind === 'read' || statement.kind === 'readOwned') terms.noteRead(statement, statement.array);
-    // Two reads of an array may give the same element. What is written between them counts for nothing, which is safe.
-    if (statement.kind === 'readLocal') terms.noteRead(statement, `${statement.localArray.id}`);
-    for (const operand of operandsOf(statement)) use(operand, 'other');
-    for (const block of blocksOf(statement)) block.forEach(visit);
-  };
-  body.forEach(visit);
+    const { local, operation } = statement;
+    const by = passesOn(operation, local) ? 'other' : operation.name;
+    for (const operand of operation.operands) use(operand, by);
+    if (local.type === 'f32') facts.set(local.id, factOf(operation, of));
+    terms.note(local, operation);
+  });
   return {
     of,
     isUsedOnlyBy: ({ id }, names) => {
@@ -110,15 +105,15 @@ interface Visible {
 
 /**
  * Finds sums that compilers could simplify. If the operands of a sum share a term, compilers may cancel the term or
- * factor it out. The operands and the sum are then hidden, and each of them counts as a single term in later sums.
+ * factor it out. The operands and the sum are then hidden, and each of them counts as a single term in later sums. If
+ * terms of sums may be the same value, as two parameters may, the sums are hidden before another is made of them.
  */
-function termsOf() {
+function termsOf({ termsAt, mayBeEqual }: Sources) {
   const known = new Map<number, Visible>();
   const cancelling = new Set<number>();
-  const { termOf, numberValue } = valueNumbers();
   const seenOf = (operand: Operand): Visible => {
     if (operand.kind === 'local' && known.has(operand.id)) return known.get(operand.id)!;
-    return { terms: new Set([termOf(operand)]), hiders: new Set() };
+    return { terms: termsAt(operand), hiders: new Set() };
   };
   const hide = (operand: Operand): void => {
     for (const id of seenOf(operand).hiders) {
@@ -128,18 +123,17 @@ function termsOf() {
     if (operand.kind === 'local') known.delete(operand.id);
   };
   return {
-    noteRead({ local, index }: ReadStatement, array: string): void {
-      numberValue(local, array, [index]);
-    },
     note(local: Local, { name, operands }: Operation): void {
       const { id } = local;
-      numberValue(local, `${name} ${local.type}`, operands);
       const isSum = name === 'add' || name === 'sub';
       const isProduct = name === 'mul';
       if (!isSum && !isProduct && !transparent.has(name)) return;
-      if (isSum && !areDisjoint(operands.map((operand) => seenOf(operand).terms))) {
-        operands.forEach(hide);
-        cancelling.add(id);
+      if (isSum) {
+        const [a, b] = operands.map(seenOf) as [Visible, Visible];
+        if (!areDisjoint(a.terms, b.terms)) {
+          operands.forEach(hide);
+          cancelling.add(id);
+        } else if (a.hiders.size + b.hiders.size > 0 && mayBeEqual(a.terms, b.terms)) operands.forEach(hide);
       }
       const parts = operands.map(seenOf);
       const terms = new Set<Term>(parts.flatMap((part) => [...part.terms]));
@@ -151,6 +145,118 @@ function termsOf() {
       else known.set(id, { terms, hiders: new Set(hiders) });
     },
     cancels: (id: number): boolean => cancelling.has(id),
+  };
+}
+
+/** Where values of a function come from. */
+interface Sources {
+  /** The terms that an operand may be, other than a sum or product that the compiler sees. */
+  termsAt(operand: Operand): ReadonlySet<Term>;
+  /** Whether a term of one value may be the same value as a different term of another. */
+  mayBeEqual(a: ReadonlySet<Term>, b: ReadonlySet<Term>): boolean;
+}
+
+/** Stands for more terms than are tracked. It is among the terms of any value. */
+const ANY = 'any';
+/** Maximum number of locals that are followed to the sources of a value. */
+const MAX_FOLLOWED = 1024;
+
+/**
+ * Finds what every value may be. A variable, or an element of an array of the function or of an owned array, may be all
+ * that is assigned to it anywhere; a result of a function may be an argument. Parameters, results of functions, uniforms
+ * and elements of different arrays may be the same value, as callers may give one value twice. Compilers see all that.
+ */
+function sourcesOf(parameters: readonly Local[], body: readonly Statement[]): Sources {
+  const { termOf, numberValue } = valueNumbers();
+  /** What is assigned to variables, by their ids, and to arrays. */
+  const assigned = new Map<number | string, Operand[]>();
+  /** What a local may be: the operands that it passes on, what is assigned to it, or arguments. */
+  const given = new Map<number, readonly Operand[]>();
+  const passing = new Set<number>();
+  const sums = new Map<number, readonly Operand[]>();
+  /** Terms of different origins may be the same value. */
+  const origins = new Map<Term, Term>(parameters.map(({ id }) => [id, id]));
+  const assignedTo = (place: number | string): Operand[] => {
+    if (!assigned.has(place)) assigned.set(place, []);
+    return assigned.get(place)!;
+  };
+  const noteRead = ({ local, index }: ReadStatement, array: string): void => {
+    numberValue(local, array, [index]);
+    given.set(local.id, assignedTo(array));
+  };
+  visitStatements(body, (statement) => {
+    switch (statement.kind) {
+      case 'let': {
+        const { local, operation } = statement;
+        const { name, operands } = operation;
+        numberValue(local, `${name} ${local.type}`, operands);
+        if (transparent.has(name)) passing.add(local.id);
+        if (transparent.has(name)) given.set(local.id, operands);
+        else if (name === 'add' || name === 'sub' || name === 'mul') sums.set(local.id, operands);
+        return;
+      }
+      case 'read':
+      case 'readOwned':
+        origins.set(statement.local.id, statement.array);
+        return noteRead(statement, statement.array);
+      // Two reads of an array may give the same element. What is written between them counts for nothing, which is safe.
+      case 'readLocal':
+        return noteRead(statement, `local ${statement.localArray.id}`);
+      case 'var':
+      case 'set':
+        assignedTo(statement.local.id).push(statement.value);
+        given.set(statement.local.id, assignedTo(statement.local.id));
+        return;
+      case 'localArray':
+      case 'writeLocal':
+        assignedTo(`local ${statement.localArray.id}`).push(statement.value);
+        return;
+      case 'writeOwned':
+        assignedTo(statement.array).push(statement.value);
+        return;
+      case 'call':
+        for (const { id } of statement.results) {
+          origins.set(id, id);
+          given.set(id, statement.args);
+        }
+    }
+  });
+  const sourcesAt = (operand: Operand): ReadonlySet<Term> => {
+    const terms = new Set<Term>();
+    const seen = new Set<number>();
+    // A sum is hidden if it is assigned itself, but not if it is passed on by an operation that compilers see through.
+    const rest = [{ next: operand, isSeenThrough: false }];
+    for (let at = rest.pop(); at !== undefined; at = rest.pop()) {
+      const { next, isSeenThrough } = at;
+      const follow = (operands: readonly Operand[] | undefined, through: boolean): void => {
+        for (const one of operands ?? []) rest.push({ next: one, isSeenThrough: through });
+      };
+      if (next.kind !== 'local') {
+        terms.add(termOf(next));
+        if (next.kind === 'uniform') origins.set(next.name, next.name);
+      } else if (!seen.has(2 * next.id + Number(isSeenThrough))) {
+        seen.add(2 * next.id + Number(isSeenThrough));
+        if (!passing.has(next.id)) terms.add(termOf(next));
+        follow(given.get(next.id), passing.has(next.id));
+        if (isSeenThrough) follow(sums.get(next.id), true);
+      }
+      if (terms.size > MAX_TERMS || seen.size > MAX_FOLLOWED) return new Set([ANY]);
+    }
+    return terms;
+  };
+  const found = new Map<number, ReadonlySet<Term>>();
+  const originsOf = (terms: ReadonlySet<Term>): Term[] => [...terms].flatMap((term) => origins.get(term) ?? []);
+  return {
+    termsAt(operand) {
+      if (operand.kind !== 'local') return sourcesAt(operand);
+      const terms = found.get(operand.id) ?? sourcesAt(operand);
+      found.set(operand.id, terms);
+      return terms;
+    },
+    mayBeEqual(a, b) {
+      const [first, second] = [originsOf(a), originsOf(b)];
+      return first.some((origin) => second.some((other) => other !== origin));
+    },
   };
 }
 
@@ -181,8 +287,8 @@ function valueNumbers() {
   return { termOf, numberValue };
 }
 
-function areDisjoint([a, b]: readonly ReadonlySet<Term>[]): boolean {
-  return ![...a!].some((term) => b!.has(term));
+function areDisjoint(a: ReadonlySet<Term>, b: ReadonlySet<Term>): boolean {
+  return !a.has(ANY) && !b.has(ANY) && ![...a].some((term) => b.has(term));
 }
 
 /** Whether an operation is a conversion to the same type, which returns its operand unchanged. */
