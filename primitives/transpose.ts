@@ -1,4 +1,4 @@
-import { columnsOf, commonLength, type Table, viewColumn, withColumns } from './columns/column.ts';
+import { columnsOf, commonLength, type Table, type View, viewColumn, withColumns } from './columns/column.ts';
 import { contextOf } from './columns/current-context.ts';
 import { gridOf } from './columns/grid.ts';
 import { fuse } from './columns/program.ts';
@@ -9,7 +9,8 @@ import { wordsAtHand } from './columns/words.ts';
  * (see {@link asGrid}). Returns a view of the swapped shape.
  *
  * - Work O(n), span O(1), per use of the view. Deterministic. An empty input gives an empty view. Reading the view costs a
- *   division and a read in the other direction for each cell: store it with `materialize` if it is read often.
+ *   division and a read in the other direction for each cell: store it with `materialize`, which goes tile by tile, if it
+ *   is read often.
  * - Equivalent loop: `for (y …) for (x …) out[x * rows + y] = cells[y * columns + x]`.
  *
  * @throws {@link ArgumentError} `grid/none` if the columns have no shape, `grid/shapes` if they have several.
@@ -23,7 +24,7 @@ export function transpose<C extends Table>(table: C): C {
   const grid = gridOf(columns, 'transpose');
   const words = columns.map(wordsAtHand);
   const sides = [Math.max(1, grid.rows), grid.columns];
-  const view = fuse(
+  const fusion = fuse(
     'transpose',
     [],
     words.map(({ type }) => type),
@@ -34,6 +35,7 @@ export function transpose<C extends Table>(table: C): C {
     },
     { by: [transpose], columns: words, values: sides },
   );
+  const view: View = { ...fusion, across: grid.rows };
   const context = contextOf(columns, 'transpose');
   const turned = { rows: grid.columns, columns: grid.rows };
   return withColumns(

@@ -15,7 +15,7 @@ import {
   type ViewInput,
   viewColumn,
 } from './column.ts';
-import { extentOf, linkedProgram } from './program.ts';
+import { storing } from './program.ts';
 import { sourcesOf, viewsUnder } from './reachable.ts';
 import { type Cut, type IsStored, isCheap, isCut, planStores } from './storing-plan.ts';
 import { type OnViewReport, reportsOf, type ViewReport } from './view-reports.ts';
@@ -199,7 +199,7 @@ export class AutomaticColumns implements StoredViews {
     const types = entryOf(view.module).results;
     const columns = missing.map((result) => viewColumn(this.#context, types[result]!, length, view, result));
     const fusion = fuseColumns('stored', columns);
-    const program = linkedProgram(fusion, (input) => (input.view === view ? undefined : this.#find(input)));
+    const storedOf: StoredOf = (input) => (input.view === view ? undefined : this.#find(input));
     const capacity = capacityOf(length);
     try {
       const stores = missing.map((result, value) => {
@@ -209,7 +209,7 @@ export class AutomaticColumns implements StoredViews {
         this.#bytes += 4 * memory.buffer.words;
         return { buffer: memory.buffer, offset: 0, capacity, value };
       });
-      this.#context.backend.run({ kind: 'forEach', extent: extentOf(length), program, stores });
+      this.#context.backend.run(storing(length, fusion, storedOf, stores));
     } catch (error) {
       this.release(automatic);
       throw error;

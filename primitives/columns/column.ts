@@ -194,6 +194,8 @@ export interface View {
   readonly uniforms: ReadonlyMap<string, number | boolean>;
   /** The cost of one element if all views that this view reads are evaluated, not stored. */
   readonly cost: ViewCost;
+  /** Only for the view of a transposed grid: the number of cells of a row; see `ForEachCommand`. */
+  readonly across?: number;
   /** Memory that was taken only for this view and is freed with it. */
   readonly owned: Set<Memory>;
   /** The columns in which the library has automatically stored this view, if any. */

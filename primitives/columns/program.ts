@@ -1,5 +1,5 @@
 import { ArgumentError } from '../checks/errors.ts';
-import type { ArrayBinding, CountRef, Length, Program, Store } from '../contract/backend.ts';
+import type { ArrayBinding, CountRef, ForEachCommand, Length, Program, Store } from '../contract/backend.ts';
 import { If, Let, Var } from '../functors/control.ts';
 import { callNamed, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
@@ -293,8 +293,13 @@ export function storedArray(column: Column): StoredArray {
  * `rows` is the number of rows of the command.
  */
 export function programOf(fusion: Fusion, context?: ColumnOwner, rows: Column['length'] = 0): Program {
-  if (context === undefined || fusion.inputs.length === 0) return linkedProgram(fusion);
-  return linkedProgram(fusion, context.automatic.storeFor(fusion, typeof rows === 'number' ? rows : rows.limit));
+  return linkedProgram(fusion, context && storedFor(fusion, context, rows));
+}
+
+function storedFor(fusion: Fusion, { automatic }: ColumnOwner, rows: Column['length']): StoredOf | undefined {
+  return fusion.inputs.length === 0
+    ? undefined
+    : automatic.storeFor(fusion, typeof rows === 'number' ? rows : rows.limit);
 }
 
 /** Links a fusion into a program. Inputs that `storedOf` finds are read from memory; all others are evaluated. */
@@ -315,8 +320,31 @@ export function storeRows(
   fusion: Fusion,
   stores: readonly Store[],
 ): void {
-  const program = programOf(fusion, context, length);
-  context.backend.run({ kind: 'forEach', extent: extentOf(length), program, stores });
+  context.backend.run(storing(length, fusion, storedFor(fusion, context, length), stores));
+}
+
+/** The command that stores the results of a fusion. Inputs that `storedOf` finds are read from memory. */
+export function storing(
+  length: Column['length'],
+  fusion: Fusion,
+  storedOf: StoredOf | undefined,
+  stores: readonly Store[],
+): ForEachCommand {
+  const across = acrossOf(fusion, storedOf, new Set());
+  const program = linkedProgram(fusion, storedOf);
+  return { kind: 'forEach', extent: extentOf(length), program, ...(across && { across }), stores };
+}
+
+/** The number of cells of a row of the first transposed grid that is evaluated, not read from memory. */
+function acrossOf(view: View, storedOf: StoredOf | undefined, seen: Set<View>): number | undefined {
+  if (view.across !== undefined) return view.across;
+  for (const input of view.inputs) {
+    if (seen.has(input.view) || storedOf?.(input) !== undefined) continue;
+    seen.add(input.view);
+    const across = acrossOf(input.view, storedOf, seen);
+    if (across !== undefined) return across;
+  }
+  return undefined;
 }
 
 /** Stores the result of a fusion that reads no views, for its only row, in the first word of some memory. */

@@ -109,6 +109,11 @@ export interface ForEachCommand {
   readonly kind: 'forEach';
   readonly extent: Extent;
   readonly program: Program;
+  /**
+   * For cells of a grid whose program reads cells beside each other in memory for cells below each other: the number of
+   * cells of a row. Visits tile by tile find in the cache what others have brought there. Results do not depend on it.
+   */
+  readonly across?: number;
   readonly stores: readonly Store[];
 }
 

@@ -64,7 +64,7 @@ const decoding = {
  * command writes, except that `relax` updates its `state`, `unite` its `links` and `strips` what it owns.
  */
 export const COMMAND_PARTS: { readonly [K in KernelKind]: PartsOf<CommandOf<K>> } = {
-  forEach: { extent: 'extent', program: 'program', stores: ['target'] },
+  forEach: { extent: 'extent', program: 'program', across: 'value', stores: ['target'] },
   walk: {
     extent: 'extent',
     start: 'program',

@@ -32,6 +32,7 @@ import { sortLaws } from './sort.ts';
 import { stencilLaws } from './stencil.ts';
 import { tileHistogramsLaws } from './tile-histograms.ts';
 import { tileSumsLaws } from './tile-sums.ts';
+import { transposeLaws } from './transpose.ts';
 import { unfoldLaws } from './unfold.ts';
 import { weightedHistogramLaws } from './weighted-histogram.ts';
 import { windowSumLaws } from './window-sum.ts';
@@ -45,6 +46,7 @@ export const primitiveLaws: readonly Law[] = [
   ...sliceLaws,
   ...stencilLaws,
   ...gridLaws,
+  ...transposeLaws,
   ...windowSumLaws,
   ...gatherLaws,
   ...fusionLaws,

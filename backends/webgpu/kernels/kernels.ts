@@ -45,7 +45,7 @@ type LayoutOf<K extends KernelKind> = K extends keyof Layouts ? Layouts[K] : tru
 const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> } = {
   forEach: {
     named: ({ program }) => program,
-    launch: (engine, { extent, program, stores }) => forEach(engine, extent, program, stores),
+    launch: (engine, { extent, program, stores, across }) => forEach(engine, extent, program, stores, across),
   },
   walk: { named: ({ step }) => step, launch: walk },
   strips: { named: ({ program }) => program, launch: strips },

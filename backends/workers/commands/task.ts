@@ -60,7 +60,7 @@ export function taskOf(command: KernelCommand): KernelTask {
         cost: costOf(program.module),
         fixedCost: 0,
         writes: stores.map(({ buffer }) => buffer),
-        launch: (launcher) => launchForEach(launcher, extent, program, stores),
+        launch: (launcher) => launchForEach(launcher, command),
       };
     }
     case 'walk':

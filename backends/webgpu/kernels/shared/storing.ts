@@ -27,6 +27,8 @@ export interface StoringKernel {
   readonly threads: number;
   /** Number of indices per thread. */
   readonly items: number;
+  /** Number of workgroups for a range of indices; by default, as many as have a thread for each `items` indices. */
+  readonly groups?: (indices: number) => number;
   /** Up to two words that the kernel receives with every dispatch. */
   readonly words?: readonly number[];
   /**
@@ -120,14 +122,21 @@ function launchGroup(
   placements: readonly Placements[],
   group: readonly StoreGroup[],
 ): void {
-  const { key, threads, items, text, words = [] } = kernel;
+  const {
+    key,
+    threads,
+    items,
+    text,
+    words = [],
+    groups = (indices) => Math.ceil(indices / (threads * items)),
+  } = kernel;
   const bindings = createBindings(parameters);
   const bound = programs.map((program, i) => bindPlacements(program, placements[i]!, bindings));
   const stores = bindGroup(group, bindings);
   launch(engine, {
     key: `${key} ${threads}.${items} ${bound.map(programKey).join(' ')} ${storesKey(stores)}`,
     bindings,
-    groups: Math.ceil((window.to - window.from) / (threads * items)),
+    groups: groups(window.to - window.from),
     words: [window.from, window.to, ...words],
     code: (shader) => {
       const functions = bound.map((program) => emitProgram(program, shader));

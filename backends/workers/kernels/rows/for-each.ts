@@ -1,7 +1,7 @@
-import type { Extent, Program, Store } from '../../../../primitives/contract/backend.ts';
+import { capacityOf, type ForEachCommand } from '../../../../primitives/contract/backend.ts';
 import type { Module } from '../../../../primitives/ir/ir.ts';
 import { memoized } from '../../../../primitives/ir/memo.ts';
-import { Graph, type Node } from '../../../analyses/straight-line.ts';
+import { Graph, type Node, type Slots } from '../../../analyses/straight-line.ts';
 import {
   argumentWords,
   beginKernel,
@@ -36,17 +36,24 @@ import {
   emitVectorStores,
   narrowToStores,
 } from '../shared/stores.ts';
-import { gridRows, hasWideRows } from './grid-rows.ts';
+import { type GridRows, gridRows, hasWideRows, scalarRows } from './grid-rows.ts';
+import { emitTiles, isTiled, TILE_WORDS, tilePhase } from './grid-tiles.ts';
 import { emitRowLoop, emitRows } from './row-loop.ts';
 
 /** Evaluates `program(index)` for every index and stores the results, in one parallel phase. */
-export function launchForEach(launcher: Launcher, extent: Extent, program: Program, stores: readonly Store[]): Launch {
-  const shape = shapeOf([program], 0, stores);
+export function launchForEach(launcher: Launcher, command: ForEachCommand): Launch {
+  const { extent, program, stores } = command;
+  const tiled = isTiled(command);
+  const shape = shapeOf([program], tiled ? TILE_WORDS : 0, stores);
   const byRows = hasWideRows(program);
   const masked = byRows || isStraight(program.module) ? undefined : maskedPlan(program);
-  const key = `forEach ${byRows ? 'rows ' : masked ? 'masked ' : ''}${shapeKey(shape)}`;
-  const build = (): FunctionBody[] => [emitForEach(shape, byRows, masked)];
+  const key = `forEach ${tiled ? 'tiled ' : ''}${byRows ? 'rows ' : masked ? 'masked ' : ''}${shapeKey(shape)}`;
+  const build = (): FunctionBody[] => [emitForEach(shape, { tiled, byRows, masked })];
   const kernel = launcher.compile(key, build);
+  if (tiled) {
+    const { phase, words } = tilePhase(kernel.functions[0]!, capacityOf(extent), command.across!);
+    return { words: argumentWords(shape, launcher.addresses, phase.length, 1, words), phases: [phase] };
+  }
   const length = lengthWords(extent, launcher.addresses);
   const chunkSize = chunkSizeOf(length[2], launcher.workers);
   return {
@@ -59,26 +66,50 @@ export function launchForEach(launcher: Launcher, extent: Extent, program: Progr
 /** Whether a program compiles to straight-line vector code, without masks. */
 const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
 
-function emitForEach(shape: KernelShape, byRows: boolean, masked: MaskedPlan | undefined): FunctionBody {
-  const [program] = shape.programs as readonly [Program];
-  const { code, inputs } = beginKernel(shape, resultsOf(program));
-  const { from, to } = emitChunk(code, inputs.extent);
+/** How a kernel evaluates its program. */
+interface Way {
+  readonly tiled: boolean;
+  readonly byRows: boolean;
+  readonly masked: MaskedPlan | undefined;
+}
+
+function emitForEach(shape: KernelShape, way: Way): FunctionBody {
+  const { code, inputs } = beginKernel(shape, resultsOf(shape.programs[0]!));
+  const visit = (range: Pick<IndexLoop, 'from' | 'to'>): void => emitVisits(code, inputs, way, range);
+  if (way.tiled) emitTiles(code, inputs, visit);
+  else visit(emitChunk(code, inputs.extent));
+  return code.finish();
+}
+
+/** Evaluates the program for a range of indices and stores its results. */
+function emitVisits(code: Code, inputs: KernelInputs, way: Way, bounds: Pick<IndexLoop, 'from' | 'to'>): void {
+  const { masked } = way;
   const index = code.local(I32);
   const scalar = (): void => {
     const results = inlineEntry(code, inputs.environments[0]!, [index]);
     emitStores(code, inputs.stores, index, results);
     releaseAll(code, results);
   };
-  const range = { from, to, index, scalar };
-  const rows = byRows ? gridRows(program.module, slotsOf(shape, 0)) : undefined;
+  const range = { ...bounds, index, scalar };
+  const [module, slots] = [inputs.shape.programs[0]!.module, slotsOf(inputs.shape, 0)];
+  const rows = way.byRows ? gridRows(module, slots) : undefined;
+  const scalars = way.tiled && !way.byRows ? scalarRowsOf(module, slots) : undefined;
   if (masked !== undefined) {
     emitMasked(code, masked, inputs, range);
-  } else if (rows === undefined) {
-    emitStraightRange(code, inputs, range, 0);
-  } else {
+  } else if (rows !== undefined) {
     emitRowLoop(code, inputs, rows, range, (bind) => storingPart(code, inputs, index, rows.graph, rows.results, bind));
+  } else if (scalars !== undefined) {
+    const { graph, results } = scalars;
+    emitRowLoop(code, inputs, scalars, range, (bind) => lanePart(code, inputs, index, graph, results, bind));
+  } else {
+    emitStraightRange(code, inputs, range, 0);
   }
-  return code.finish();
+}
+
+/** The program specialized to the cells of one row, whose number then needs no division. */
+function scalarRowsOf(module: Module, slots: Slots): GridRows | undefined {
+  const rows = branches(module) ? undefined : scalarRows(module, slots);
+  return rows && rows.graph.size <= UNROLLED_VALUES ? rows : undefined;
 }
 
 function emitMasked(code: Code, plan: MaskedPlan, inputs: KernelInputs, range: Omit<IndexLoop, 'vector'>): void {
@@ -107,7 +138,7 @@ export function emitStraightRange(
   program: number,
 ): void {
   const { index } = range;
-  const vector = vectorPart(code, inputs, index, program) ?? lanePart(code, inputs, index, program);
+  const vector = vectorPart(code, inputs, index, program) ?? plainLanes(code, inputs, index, program);
   const scalar = (): void => {
     const results = inlineEntry(code, inputs.environments[program]!, [index]);
     emitStores(code, inputs.stores, index, results);
@@ -161,13 +192,25 @@ const LANES = 8;
  * Scalar code that processes eight indices per round and evaluates common subexpressions once. Used for programs with
  * reads or divisions that vectors cannot evaluate. Undefined if the program is not suitable.
  */
-function lanePart(code: Code, inputs: KernelInputs, index: Int32Local, program: number): VectorPart | undefined {
+function plainLanes(code: Code, inputs: KernelInputs, index: Int32Local, program: number): VectorPart | undefined {
   const graph = new Graph('scalars');
   // A program with branches is excluded, because straight-line code would perform the reads of both branches.
   const branching = branches(inputs.environments[program]!.module);
   const results = branching ? undefined : straightProgram(graph, inputs.shape, program);
-  if (results === undefined || graph.size > UNROLLED_VALUES) return undefined;
+  return results && graph.size <= UNROLLED_VALUES ? lanePart(code, inputs, index, graph, results) : undefined;
+}
+
+/** Scalar code that evaluates a graph and stores its results, for eight indices per round. */
+function lanePart(
+  code: Code,
+  inputs: KernelInputs,
+  index: Int32Local,
+  graph: Graph,
+  results: readonly Node[],
+  bind?: (lanes: LaneCode) => void,
+): VectorPart {
   const lanes = new LaneCode(code, { ...inputs, index }, true);
+  bind?.(lanes);
   lanes.prepare([graph.index(), ...storedNodes(inputs.stores, results)]);
   const range = new VectorCode(code, { ...inputs, index });
   range.prepare(lanes.contiguousReads);

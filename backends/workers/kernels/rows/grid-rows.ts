@@ -3,6 +3,7 @@ import type { Module } from '../../../../primitives/ir/ir.ts';
 import { memoized } from '../../../../primitives/ir/memo.ts';
 import {
   Graph,
+  type Lanes,
   type LiteralNode,
   type Node,
   type Rules,
@@ -50,11 +51,16 @@ export function gridRows(module: Module, slots: Slots): GridRows | undefined {
   return rowsBy('division', module, slots) ?? rowsBy('one row', module, slots);
 }
 
+/** Specializes a program to the cells of one row for code of one cell at a time, which may read elements anywhere. */
+export function scalarRows(module: Module, slots: Slots): GridRows | undefined {
+  return rowsBy('division', module, slots, 'scalars');
+}
+
 type Form = 'division' | 'one row';
 
-function rowsBy(form: Form, module: Module, slots: Slots): GridRows | undefined {
+function rowsBy(form: Form, module: Module, slots: Slots, lanes: Lanes = 'vectors'): GridRows | undefined {
   const found: GridRow = { size: undefined, before: 0, after: 0 };
-  const graph: Graph = new Graph('vectors', (...operation) => rulesOf(form, graph, found)(...operation));
+  const graph: Graph = new Graph(lanes, (...operation) => rulesOf(form, graph, found)(...operation));
   const results = straightLine(graph, module, slots, [graph.index()]);
   if (results === undefined) return undefined;
   if (form === 'one row') return { graph, results, row: undefined, ...found };

@@ -1,4 +1,5 @@
 import type { KernelInputs } from '../../commands/kernel-arguments.ts';
+import type { LaneCode } from '../../wasm/emit-lanes.ts';
 import type { VectorCode } from '../../wasm/emit-simd.ts';
 import { emitIndexLoop, type IndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
@@ -20,7 +21,7 @@ export function emitRowLoop(
   inputs: KernelInputs,
   rows: GridRows,
   range: Omit<IndexLoop, 'vector'>,
-  vectorOf: (bind: (lanes: VectorCode) => void) => VectorPart,
+  vectorOf: (bind: (lanes: VectorCode | LaneCode) => void) => VectorPart,
 ): void {
   const { row, before, after } = rows;
   if (row === undefined) {

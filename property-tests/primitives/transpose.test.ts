@@ -1,0 +1,4 @@
+import { testLaws } from '../backends.ts';
+import { transposeLaws } from '../laws/transpose.ts';
+
+testLaws(transposeLaws);
