@@ -6,7 +6,22 @@ import { aWord, type Kind, where } from '../../primitives/checks/kinds.ts';
 import type { Column } from '../../primitives/columns/column.ts';
 import type { ColumnTypeOf, HostArray } from '../../primitives/columns/host-array.ts';
 import type { Context } from '../../primitives/context/context.ts';
-import { copyIf, gather, reverse, slice } from '../../primitives/index.ts';
+import {
+  bool,
+  copyIf,
+  f32,
+  fn,
+  gather,
+  i32,
+  LocalArray,
+  map,
+  reverse,
+  type Scalar,
+  sequence,
+  slice,
+  u32,
+} from '../../primitives/index.ts';
+import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { someRows } from './host-kinds.ts';
 
 /** The forms in which a primitive may receive the same rows. */
@@ -15,6 +30,7 @@ const presentations = [
   'slice',
   'reversed view',
   'gathered view',
+  'view by a local array',
   'slice of a view',
   'device count',
   'full device count',
@@ -72,6 +88,8 @@ export function present<H extends HostTable>(context: Context, rows: H, how: Pre
       const order = context.column(Uint32Array.from({ length }, (_, i) => backwards(i, length)));
       return gather(upload(mapArrays(rows, (array) => pick(array, length, backwards))), order);
     }
+    case 'view by a local array':
+      return throughArrays(upload(rows));
     case 'slice of a view':
       return slice(
         gather(padded(1, 4), context.column(Uint32Array.from({ length: length + 5 }, (_, i) => i))),
@@ -90,6 +108,22 @@ export function present<H extends HostTable>(context: Context, rows: H, how: Pre
       return reverse(reverse(chosen()));
   }
 }
+
+/** The same columns, each row of which goes through an element of a local array with a computed index. */
+function throughArrays<C extends { readonly [name: string]: Column }>(columns: C): C {
+  const through = (x: Column): Column => {
+    const type = scalars[x.type] as Scalar<ScalarType>;
+    const kept = fn({ x: type, i: u32 }, type, ({ x, i }) => {
+      const elements = LocalArray(3, type(0));
+      elements.set(i.rem(3), x);
+      return elements.at(i.rem(3));
+    });
+    return map(kept, { x, i: sequence(x.length) });
+  };
+  return Object.fromEntries(Object.entries(columns).map(([name, x]) => [name, through(x)])) as C;
+}
+
+const scalars = { bool, f32, i32, u32 };
 
 function lengthOf(rows: HostTable): number {
   return Object.values(rows)[0]!.length;

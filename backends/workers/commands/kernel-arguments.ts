@@ -269,12 +269,17 @@ export function emitInputs(code: Code, shape: KernelShape, results: readonly Sca
   return { shape, extent: emitLength(code, 0), environments, arrays, uniforms, stores: targets };
 }
 
+/** Begins the code of a kernel function, without inputs. */
+export function kernelCode(): Code {
+  return new Code(kernelParameters, WORKER);
+}
+
 /** Begins the code of a kernel function. */
 export function beginKernel(
   shape: KernelShape,
   results?: readonly ScalarType[],
 ): { readonly code: Code; readonly inputs: KernelInputs } {
-  const code = new Code(kernelParameters);
+  const code = kernelCode();
   return { code, inputs: emitInputs(code, shape, results) };
 }
 

@@ -3,7 +3,7 @@ import { Code } from '../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../wasm/wasm-encoder.ts';
 import { type Int32, i32, load } from '../wasm/wasm-expressions.ts';
 import { call, copyMemory, store } from '../wasm/wasm-statements.ts';
-import { ARGUMENTS, CHUNK, CHUNK_SIZE, kernelParameters, WORKER } from './kernel-arguments.ts';
+import { ARGUMENTS, CHUNK, CHUNK_SIZE, kernelCode, WORKER } from './kernel-arguments.ts';
 import type { Launch, Launcher, Phase, Tiles, Use } from './launch.ts';
 
 /**
@@ -147,7 +147,7 @@ interface Call {
 }
 
 function emitCalls(calls: readonly Call[], words: number, passing: readonly (readonly number[])[]): FunctionBody {
-  const code = new Code(kernelParameters);
+  const code = kernelCode();
   const args = passing.length > 0 ? emitOwnArguments(code, words, passing) : ARGUMENTS;
   for (const { callee, offset } of calls) call(code, callee, [args.add(4 * offset), CHUNK, WORKER]);
   return code.finish();

@@ -1,5 +1,5 @@
 import { F32, type FunctionBody, I32, type I64, unsigned, type V128, type ValueType } from './wasm-encoder.ts';
-import { type Int32, parameter, type Value } from './wasm-expressions.ts';
+import type { Int32, Value } from './wasm-expressions.ts';
 import {
   type Float32Local,
   Int32Local,
@@ -23,16 +23,21 @@ const VOID = 0x40;
  */
 export class Code {
   readonly bytes: number[] = [];
-  /** The number of the worker that runs the function. */
-  readonly worker: Int32;
   readonly #parameters: readonly ValueType[];
+  readonly #worker: Int32 | undefined;
   readonly #locals: ValueType[] = [];
   readonly #free: Local[] = [];
   #depth = 0;
 
-  constructor(parameters: readonly ValueType[], worker: Int32 = parameter(2)) {
+  constructor(parameters: readonly ValueType[], worker?: Int32) {
     this.#parameters = parameters;
-    this.worker = worker;
+    this.#worker = worker;
+  }
+
+  /** The number of the worker that runs the function. A function that needs it must be created with it. */
+  get worker(): Int32 {
+    if (this.#worker === undefined) throw new Error('this function does not receive the number of its worker');
+    return this.#worker;
   }
 
   finish(results: readonly ValueType[] = []): FunctionBody {

@@ -7,6 +7,7 @@ import {
   emitOwnWord,
   type KernelInputs,
   type KernelShape,
+  WORKER,
 } from '../../commands/kernel-arguments.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
@@ -150,7 +151,7 @@ function emitRuns(code: Code, inputs: KernelInputs, command: CrossReduceCommand,
       const tile = memory.add(t.mul(tileBytes(command) / TILE));
       const own = memory.add(t.shl(2)).add(ownOffset(command));
       const results = r.mul(rows).add(first.add(t)).shl(2);
-      call(code, RUN_FUNCTION, [ARGUMENTS, tile, own, first.add(t), count.sub(t), from, to, results]);
+      call(code, RUN_FUNCTION, [ARGUMENTS, tile, own, first.add(t), count.sub(t), from, to, results, WORKER]);
     });
   });
   releaseAll(code, [run, runs, runsOfChunk, r, end, from, to, t]);

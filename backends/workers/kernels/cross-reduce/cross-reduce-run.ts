@@ -56,6 +56,8 @@ const FROM = parameter(5);
 const TO = parameter(6);
 /** Parameter: byte offset of the tile's first result from the start of a result column. */
 const OFFSET = parameter(7);
+/** Parameter: the number of the worker. */
+const WORKER = parameter(8);
 
 /** A functor as a graph of straight-line code, with the code generator that evaluates the graph in vectors. */
 interface Line {
@@ -69,7 +71,7 @@ interface Line {
  * folds the values of all pairs into one result.
  */
 export function emitRun(shape: KernelShape, command: CrossReduceCommand): FunctionBody {
-  const code = new Code([I32, I32, I32, I32, I32, I32, I32, I32]);
+  const code = new Code([I32, I32, I32, I32, I32, I32, I32, I32, I32], WORKER);
   const inputs = emitInputs(code, shape);
   const { monoid, left, right, results } = command;
   const [step, value] = [2, 3].map((program) => lineOf(code, inputs, program)) as [Line, Line];

@@ -1,4 +1,4 @@
-import { CHUNK, emitOwnWord, kernelParameters, ownWord, WORKER } from '../../commands/kernel-arguments.ts';
+import { CHUNK, emitOwnWord, kernelCode, ownWord, WORKER } from '../../commands/kernel-arguments.ts';
 import type { Phase } from '../../commands/launch.ts';
 import { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
@@ -81,7 +81,7 @@ function emitPart(code: Code, words: Int32): { readonly offset: Int32Local; read
 const TABLE_WORDS = ownWord(BINS).mul(ownWord(RUNS));
 
 export function emitClear(): FunctionBody {
-  const code = new Code(kernelParameters);
+  const code = kernelCode();
   const { offset, count } = emitPart(code, TABLE_WORDS.mul(ownWord(TABLE_COUNT)));
   fillMemory(code, ownWord(TABLES).add(offset), 0, count.shl(2));
   return code.finish();
@@ -89,14 +89,14 @@ export function emitClear(): FunctionBody {
 
 /** Emits the function that clears the private memory for counting rows, one worker's memory per chunk. */
 export function emitClearRows(): FunctionBody {
-  const code = new Code(kernelParameters);
+  const code = kernelCode();
   fillMemory(code, ownWord(ROWS).add(CHUNK.mul(ownWord(ROW_STRIDE))), 0, ownWord(ROW_STRIDE));
   return code.finish();
 }
 
 /** Emits the function that adds up all tables, bin by bin, and writes the sums to the result. */
 export function emitMerge(): FunctionBody {
-  const code = new Code(kernelParameters);
+  const code = kernelCode();
   const { offset, count } = emitPart(code, TABLE_WORDS);
   const into = emitOwnWord(code, INTO);
   const first = emitOwnWord(code, TABLES);

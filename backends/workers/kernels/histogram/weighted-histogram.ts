@@ -9,7 +9,7 @@ import {
   emitRange,
   type KernelInputs,
   type KernelShape,
-  kernelParameters,
+  kernelCode,
   lengthWords,
   ownWord,
   shapeKey,
@@ -112,7 +112,7 @@ export function launchWeightedHistogram(launcher: Launcher, command: WeightedHis
 }
 
 function emitClear(): FunctionBody {
-  const code = new Code(kernelParameters);
+  const code = kernelCode();
   const { from, to } = emitRange(code, ownWord(BYTES), CLEAR_CHUNK);
   fillMemory(code, ownWord(TABLES).add(from), 0, to.sub(from));
   return code.finish();
@@ -235,7 +235,7 @@ function emitFourRows(code: Code, addresses: Vector, weights: readonly Node[], l
 
 /** Emits the function that adds up the tables, and stores each 64-bit sum as a low and a high word. */
 function emitMerge(weights: number): FunctionBody {
-  const code = new Code(kernelParameters);
+  const code = kernelCode();
   const bins = emitOwnWord(code, BINS);
   const into = emitOwnWord(code, INTO);
   const stride = emitOwnWord(code, STRIDE);

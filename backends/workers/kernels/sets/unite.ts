@@ -7,7 +7,7 @@ import {
   emitOwnWord,
   emitRange,
   type KernelShape,
-  kernelParameters,
+  kernelCode,
   lengthWords,
   ownWord,
   shapeKey,
@@ -108,7 +108,7 @@ function emitRoot(code: Code, links: Int32, node: Int32Local, halves: boolean): 
 }
 
 function emitRoots(): FunctionBody {
-  const code = new Code(kernelParameters);
+  const code = kernelCode();
   const links = emitOwnWord(code, LINKS);
   const nodes = emitOwnLength(code, NODES);
   const { from, to } = emitRange(code, nodes, ownWord(NODE_CHUNK));
