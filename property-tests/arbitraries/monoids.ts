@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { anInstance, aRecord, aText, type Kind, optional, where } from '../../primitives/checks/kinds.ts';
-import { Let, Var, While } from '../../primitives/functors/control.ts';
+import { For, Let, Var, While } from '../../primitives/functors/control.ts';
 import { bool, f32, i32, u32, u64 } from '../../primitives/functors/functor.ts';
+import { LocalArray } from '../../primitives/functors/local-arrays.ts';
 import type { Shape } from '../../primitives/functors/shapes.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import {
@@ -112,6 +113,28 @@ const commonDivisor = monoid({
   commutative: true,
 });
 
+/**
+ * Composition of maps of the numbers from 0 to 15 to such numbers; the left operand is applied first. A map is the list
+ * of its values, of four bits each. A local array holds those of the right operand.
+ */
+const maps = monoid({
+  of: { lo: u32, hi: u32 },
+  identity: { lo: 0x76543210, hi: 0xfedcba98 },
+  combine: ({ a, b }) => {
+    const values = LocalArray(16, u32(0));
+    const [lo, hi] = [Var(u32(0)), Var(u32(0))];
+    For(0, 8, (k) => {
+      values.set(k, b.lo.shr(k.mul(4)).and(15));
+      values.set(k.add(8), b.hi.shr(k.mul(4)).and(15));
+    });
+    For(0, 8, (k) => {
+      lo.set(lo.or(values.at(a.lo.shr(k.mul(4)).and(15)).shl(k.mul(4))));
+      hi.set(hi.or(values.at(a.hi.shr(k.mul(4)).and(15)).shl(k.mul(4))));
+    });
+    return { lo, hi };
+  },
+});
+
 /** The first nonzero number. */
 const first = monoid({ of: u32, identity: 0, combine: ({ a, b }) => select(b, a, a.ne(0)) });
 
@@ -173,6 +196,12 @@ export const exactMonoids: readonly MonoidSample[] = [
     while (rest !== 0) [divisor, rest] = [rest, divisor % rest];
     return divisor;
   }),
+  sample('maps', maps, { lo: 'u32', hi: 'u32' }, [0x76543210, 0xfedcba98], (a, b) =>
+    a.map((word) => {
+      const digits = Array.from({ length: 8 }, (_, k) => (word >>> (4 * k)) & 15);
+      return digits.reduce((sum, digit, k) => sum + ((b[digit >> 3]! >>> (4 * (digit & 7))) & 15) * 16 ** k, 0);
+    }),
+  ),
   scalar('first', first, 'tiny', 0, (a, b) => (a === 0 ? b : a)),
   scalar('last', last, 'tiny', 0, (a, b) => (b === 0 ? a : b)),
 ];

@@ -9,7 +9,6 @@ import type { Context } from '../../primitives/context/context.ts';
 import {
   bool,
   copyIf,
-  f32,
   fn,
   gather,
   i32,
@@ -109,21 +108,25 @@ export function present<H extends HostTable>(context: Context, rows: H, how: Pre
   }
 }
 
-/** The same columns, each row of which goes through an element of a local array with a computed index. */
+/**
+ * The same columns, each row of which goes through an element of a local array with a computed index. Columns of f32
+ * stay as they are, because functors need not keep the bits of a NaN.
+ */
 function throughArrays<C extends { readonly [name: string]: Column }>(columns: C): C {
-  const through = (x: Column): Column => {
-    const type = scalars[x.type] as Scalar<ScalarType>;
+  const through = (column: Column): Column => {
+    if (column.type === 'f32') return column;
+    const type = scalars[column.type] as Scalar<ScalarType>;
     const kept = fn({ x: type, i: u32 }, type, ({ x, i }) => {
-      const elements = LocalArray(3, type(0));
+      const elements = LocalArray(3, type(column.type === 'bool' ? false : 0));
       elements.set(i.rem(3), x);
       return elements.at(i.rem(3));
     });
-    return map(kept, { x, i: sequence(x.length) });
+    return map(kept, { x: column, i: sequence(column.length) });
   };
   return Object.fromEntries(Object.entries(columns).map(([name, x]) => [name, through(x)])) as C;
 }
 
-const scalars = { bool, f32, i32, u32 };
+const scalars = { bool, i32, u32 };
 
 function lengthOf(rows: HostTable): number {
   return Object.values(rows)[0]!.length;
