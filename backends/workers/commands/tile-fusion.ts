@@ -1,5 +1,5 @@
 import { largestOf, smallestOf } from '../../../primitives/host/extremes.ts';
-import { Code } from '../wasm/wasm-code.ts';
+import type { Code } from '../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../wasm/wasm-encoder.ts';
 import { type Int32, i32, load } from '../wasm/wasm-expressions.ts';
 import { call, copyMemory, store } from '../wasm/wasm-statements.ts';

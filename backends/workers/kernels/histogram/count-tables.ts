@@ -1,6 +1,6 @@
 import { CHUNK, emitOwnWord, kernelCode, ownWord, WORKER } from '../../commands/kernel-arguments.ts';
 import type { Phase } from '../../commands/launch.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { type Int32, load } from '../../wasm/wasm-expressions.ts';
 import type { Int32Local } from '../../wasm/wasm-locals.ts';

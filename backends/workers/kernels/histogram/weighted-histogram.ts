@@ -21,7 +21,7 @@ import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import { straightProgram } from '../../wasm/program-graph.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { type FunctionBody, I32, I64, V128 } from '../../wasm/wasm-encoder.ts';
 import {
   type Int32,

@@ -16,7 +16,7 @@ import {
 import { chunkSizeOf, type Launch, type Launcher } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
-import { Code } from '../../wasm/wasm-code.ts';
+import type { Code } from '../../wasm/wasm-code.ts';
 import { atomic, type FunctionBody, I32 } from '../../wasm/wasm-encoder.ts';
 import { atomicResult, type Int32, load } from '../../wasm/wasm-expressions.ts';
 import { asInt32, type Int32Local } from '../../wasm/wasm-locals.ts';
