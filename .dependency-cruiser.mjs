@@ -87,7 +87,10 @@ export default {
       comment: 'A program of `bench` measures as soon as it is loaded, so only programs may import from these folders.',
       severity: 'error',
       from: { path: '^(cli|examples)/|^bench/(calls|experiments|harness|peers|shared|tune)/' },
-      to: { path: '^bench/', pathNot: '^bench/(index\\.ts|(experiments|harness|peers|shared|tune|calls)/)' },
+      to: {
+        path: '^bench/',
+        pathNot: '^bench/(index\\.ts|(experiments|harness|peers|shared|tune|calls)/|programs/(?!(run|steps)\\.ts))',
+      },
     },
     {
       name: 'the IR stands alone',

@@ -5,7 +5,7 @@ import { TUNE_SPECS } from './tune-arguments.ts';
 /** The help text of `quadrille bench --help`. */
 export const BENCH_HELP: string = `quadrille bench [options]
 
-Measures primitives, pipelines and algorithms on this machine: on the backends of this library, and on peers (other
+Measures primitives, pipelines, algorithms and programs on this machine: on the backends of this library, and on peers (other
 implementations of the same operations). Peers are plain JavaScript; C++ if g++ is installed; Thrust and CUB if nvcc and an
 NVIDIA GPU are there; DuckDB, Arquero and luma.gl if @duckdb/node-api, arquero and @luma.gl/gpgpu are installed. Every answer
 is compared with the reference before it is timed. All candidates take turns in every round, so that other load on the
@@ -21,6 +21,7 @@ Output:
   Ctrl-C ends the run and writes what has been measured so far.
 
 Examples:
+  quadrille bench --only edges,components --sizes 2^24
   quadrille bench --only scan,sort --backends workers --sizes 2^10..2^24:2 --out results
   quadrille bench --experiment ./mine.mjs --only mine --types u32,f32 --csv
 `;

@@ -54,7 +54,7 @@ async function prepare(job: Job, context: Context, gpu: WebGpuBackend | undefine
   const { experiment, inputs, n, type } = job;
   const at = { n, type, context };
   // These columns are created outside a scope, so no scope frees them: `close` does.
-  const columns = uploadInputs(experiment, inputs, at);
+  const columns = await uploadInputs(experiment, inputs, at);
   const inputMemories = new Set(memoriesIn(columns));
   let waits = false;
 

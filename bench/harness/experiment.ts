@@ -51,18 +51,21 @@ export interface At extends Case {
  * };
  * squares.inputs({ n: 3, type: 'u32' }).x; // Uint32Array [0, 1, 2]
  */
-export interface Experiment<I extends HostColumns = HostColumns, U = ColumnsOnBackend<I>> {
+export interface Experiment<I = HostColumns, U = I extends HostColumns ? ColumnsOnBackend<I> : never> {
   /** A name of one word; `--only` selects experiments by this name. */
   readonly name: string;
   /** Supported element types; only u32 by default. */
   readonly types?: readonly ElementType[] | undefined;
   /**
-   * Makes the inputs. Every call must return the same inputs, so derive pseudo-random elements from a hash of the
-   * index.
+   * Makes the inputs: columns or, with `upload`, whatever it takes. Every call must return the same inputs, so derive
+   * pseudo-random elements from a hash of the index.
    */
   inputs(one: Case): I;
-  /** Moves the inputs to the backend before anything is timed; by default, each array becomes a column. */
-  upload?(inputs: I, at: At): U;
+  /**
+   * Moves the inputs to the backend before anything is timed; by default, each array becomes a column. It may return a
+   * promise. The columns inside its result are freed at the end.
+   */
+  upload?(inputs: I, at: At): U | Promise<U>;
   /**
    * The measured code: a pipeline over columns on a backend. The result must be stored, so apply `materialize` to
    * views. An asynchronous algorithm returns a promise and is timed by the host's clock only.

@@ -15,6 +15,7 @@ import {
 /** One experiment for one type and size, with the data that all candidates share. */
 export interface Job extends Case {
   readonly experiment: Experiment;
+  /** Columns, or what the experiment's `upload` takes. */
   readonly inputs: HostColumns;
   /** The expected result, computed on the first call. */
   expected(): Promise<readonly HostColumn[]>;
@@ -36,7 +37,8 @@ export function makeJob(experiment: Experiment, one: Case): Job {
   return job;
 }
 
-function requireInputs({ name }: Experiment, inputs: unknown): HostColumns {
+function requireInputs({ name, upload }: Experiment, inputs: unknown): HostColumns {
+  if (upload !== undefined && !(inputs instanceof Promise)) return inputs as HostColumns;
   const isRecord = typeof inputs === 'object' && inputs !== null && !(inputs instanceof Promise);
   if (isRecord && Object.values(inputs).every(isHostColumn)) return inputs as HostColumns;
   // The ArgumentError thrown below says more than the rejection of this promise, so the rejection is ignored.
@@ -56,12 +58,12 @@ async function expectedOf(experiment: Experiment, inputs: HostColumns, one: Case
   if (known !== undefined) return columnsOfResult(known);
   await using context = new Context(createReferenceBackend());
   const at = { ...one, context };
-  return await readResult(context, await experiment.run(uploadInputs(experiment, inputs, at), at));
+  return await readResult(context, await experiment.run(await uploadInputs(experiment, inputs, at), at));
 }
 
 /** Moves the inputs of an experiment to a backend. */
-export function uploadInputs(experiment: Experiment, inputs: HostColumns, at: At): never {
-  if (experiment.upload !== undefined) return experiment.upload(inputs, at) as never;
+export async function uploadInputs(experiment: Experiment, inputs: HostColumns, at: At): Promise<never> {
+  if (experiment.upload !== undefined) return (await experiment.upload(inputs, at)) as never;
   const columns = Object.entries(inputs).map(([name, data]) => [name, at.context.column(data)]);
   return Object.fromEntries(columns) as never;
 }

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import type { Candidate } from '../harness/candidate.ts';
+import { CPP_FLAGS } from '../shared/sources.ts';
+import { cppTwins } from './cpp-twins.ts';
 import { type PeerProgram, type ProgramSource, programCandidate, startProgram, versionOf } from './program.ts';
-
-const FLAGS = ['-O3', '-march=native', '-std=c++20', '-pthread'];
 
 /** The experiments that `primitives.cpp` implements. */
 export const CPP_PRIMITIVES: ReadonlySet<string> = new Set(
@@ -11,29 +11,36 @@ export const CPP_PRIMITIVES: ReadonlySet<string> = new Set(
 
 /**
  * Two candidates: C++ compiled by g++ with all optimizations, on one thread and on all threads. Empty if there is no
- * compiler.
+ * compiler. Beside programs, they run the programs' twins, but not if `primitives.cpp` was compiled elsewhere.
  */
 export async function cppPeers(compiled?: string): Promise<Candidate[]> {
   const started = await startCpp(compiled);
   if (started === undefined) return [];
   const { version, program } = started;
+  const twins = compiled === undefined ? cppTwins() : undefined;
   const counts = [...new Set([1, availableParallelism()])];
-  return counts.map((threads, i) =>
-    programCandidate(
+  return counts.map((threads, i) => {
+    const ofPrimitives = programCandidate(
       {
         name: threads === 1 ? 'c++' : `c++ ×${threads}`,
         hardware: 'cpu',
-        description: `${version}, ${FLAGS.join(' ')}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`,
+        description: `${version}, ${CPP_FLAGS.join(' ')}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`,
       },
       program,
       String(threads),
       CPP_PRIMITIVES,
       'host',
       async () => {
-        if (i === 0) await program.close();
+        if (i > 0) return;
+        await program.close();
+        await twins?.close();
       },
-    ),
-  );
+    );
+    return {
+      ...ofPrimitives,
+      prepare: async (job) => (await ofPrimitives.prepare(job)) ?? (await twins?.prepare(job, threads)),
+    };
+  });
 }
 
 /**
@@ -43,7 +50,7 @@ export async function cppPeers(compiled?: string): Promise<Candidate[]> {
 export async function startCpp(
   compiled?: string,
 ): Promise<{ readonly version: string; readonly program: PeerProgram } | undefined> {
-  const source: ProgramSource = { file: 'primitives.cpp', compiler: process.env.CXX ?? 'g++', flags: FLAGS };
+  const source: ProgramSource = { file: 'primitives.cpp', compiler: process.env.CXX ?? 'g++', flags: CPP_FLAGS };
   const version = compiled ?? (await versionOf(source.compiler, '--version'))?.split('\n')[0];
   return version === undefined ? undefined : { version, program: await startProgram(source, compiled) };
 }

@@ -1,16 +1,15 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { QuadrilleError } from '../../primitives/checks/errors.ts';
 import { builtInExperiments } from '../experiments/index.ts';
 import type { Candidate, Round } from '../harness/candidate.ts';
 import type { Job } from '../harness/job.ts';
+import { sourcePath } from '../shared/sources.ts';
 
 const run = promisify(execFile);
 
@@ -60,21 +59,12 @@ export async function startProgram(source: ProgramSource, compiled?: string): Pr
   const discard = (): Promise<void> => rm(folder, { recursive: true, force: true });
   const program = join(folder, 'peer');
   try {
-    await run(source.compiler, [...source.flags, '-o', program, sourcePath(source.file)]);
+    await run(source.compiler, [...source.flags, '-o', program, sourcePath('peers', source.file)]);
   } catch (cause) {
     await discard();
     throw new QuadrilleError('bench/peer-compile', `${source.compiler} did not compile ${source.file}.`, { cause });
   }
   return serve(program, discard);
-}
-
-/**
- * The path of a source file. The source files are next to this module, or in the package's `bench/peers/` if this
- * module runs compiled from `dist/`.
- */
-function sourcePath(file: string): string {
-  const beside = fileURLToPath(new URL(`./${file}`, import.meta.url));
-  return existsSync(beside) ? beside : fileURLToPath(new URL(`../../../bench/peers/${file}`, import.meta.url));
 }
 
 function serve(path: string, discard: () => Promise<void>): PeerProgram {

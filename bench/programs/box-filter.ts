@@ -17,21 +17,27 @@ const WINDOW = 15;
 
 /** A summed-area table of a grid, and the sums of windows of 15 × 15 cells around every cell, modulo 2^32. */
 export const boxFilter: BenchProgram = {
-  name: 'box filter',
+  name: 'box-filter',
+  over: 'grid',
+  type: 'u32',
+  sizes: [4096],
   cpp: 'box-filter.cpp',
-  *cases(side = 4096) {
-    const random = congruential(3);
-    const cells = Uint32Array.from({ length: side * side }, () => 256 * random());
-    yield { name: `${side} × ${side}`, inputs: { cells }, sizes: { width: side, window: WINDOW } };
+  kinds: {
+    noise(side) {
+      const random = congruential(3);
+      const cells = Uint32Array.from({ length: side * side }, () => 256 * random());
+      return { inputs: { cells }, sizes: { width: side, window: WINDOW } };
+    },
   },
   plain,
-  async quadrille(context, { inputs, sizes }) {
+  quadrille(context, { inputs, sizes }) {
     const grid: Grid = { rows: inputs.cells!.length / sizes.width!, columns: sizes.width! };
     const cells: Column<'u32'> = context.column(inputs.cells as Uint32Array, grid);
-    return () => {
+    const run = () => {
       const table = inclusiveScan(inclusiveScan(cells, plus(u32), { axis: 'rows' }), plus(u32), { axis: 'columns' });
       return { table, box: context.materialize(stencil(boxOfTable, { z: table })) };
     };
+    return { held: cells, run };
   },
 };
 

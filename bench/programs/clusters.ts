@@ -32,23 +32,26 @@ import type { BenchProgram, Case } from './program.ts';
 
 /**
  * Clusters of points that are connected by steps of at most a radius: every point's label is the first point of its
- * cluster. `side` is the number of points. Evenly spread, they have four others within the radius.
+ * cluster. Evenly spread points have four others within the radius.
  */
 export const clusters: BenchProgram = {
   name: 'clusters',
+  over: 'points',
+  type: 'u32',
+  sizes: [200_000],
   cpp: 'clusters.cpp',
-  *cases(length = 200_000) {
-    yield ofPoints(evenPoints(length), `${length} points`);
-    yield ofPoints(pointsInTowns(length), `${length} points in towns`);
-    yield ofPoints(pointsInOnePlace(length), `${length} points in one cell`);
+  kinds: {
+    even: (length) => ofPoints(evenPoints(length)),
+    towns: (length) => ofPoints(pointsInTowns(length)),
+    'one-cell': (length) => ofPoints(pointsInOnePlace(length)),
   },
   ofPoints,
   plain: clustersByGrid,
-  async quadrille(context, { inputs, sizes }) {
+  quadrille(context, { inputs, sizes }) {
     const all = { x: context.column(inputs.x as Uint32Array), y: context.column(inputs.y as Uint32Array) };
     const [columns, n] = [sizes.columns!, inputs.x!.length];
     const [cells, later] = [columns * columns, context.column(Uint32Array.from(laterCells(columns)))];
-    return () => {
+    const run = () => {
       const cellOfPoint = context.materialize(map(cellOf, { ...all, columns }));
       const bits = { from: 0, to: 32 - Math.clz32(cells) };
       const { keys: cell, values: { id } } = sortByKey(cellOfPoint, { id: sequence(n) }, { bits }); // biome-ignore format: one line
@@ -64,13 +67,14 @@ export const clusters: BenchProgram = {
       });
       return { label: disjointSets(edges, n, { links: map(firstOfCell, { cell: cellOfPoint, starts, id }) }) };
     };
+    return { held: { all, later }, run };
   },
 };
 
 /** The square grows with the points. */
-function ofPoints(points: Points, name = ''): Case {
+function ofPoints(points: Points): Case {
   const side = Math.ceil(RADIUS * Math.sqrt((points.x.length * Math.PI) / 4));
-  return { name, inputs: onSteps(points, side), sizes: { columns: Math.floor(side / CELL) + 1 + 2 * MARGIN } };
+  return { inputs: onSteps(points, side), sizes: { columns: Math.floor(side / CELL) + 1 + 2 * MARGIN } };
 }
 
 const cellOf = fn({ x: u32, y: u32, columns: uniform(u32) }, u32, ({ x, y, columns }) =>

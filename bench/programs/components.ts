@@ -7,18 +7,22 @@ const NONE = 2 ** 32 - 1;
 /** Labels the 4-connected components of a grid by the index of their first cell: the library's own function. */
 export const components: BenchProgram = {
   name: 'components',
+  over: 'grid',
+  type: 'u32',
+  sizes: [4096],
   cpp: 'components.cpp',
-  *cases(side = 4096) {
-    for (const [name, isSet] of shapesOf(side)) {
-      const cells = new Uint8Array(side * side);
-      for (let y = 0, i = 0; y < side; y++) for (let x = 0; x < side; x++, i++) cells[i] = isSet(x, y) ? 1 : 0;
-      yield { name, inputs: { cells }, sizes: { width: side } };
-    }
+  kinds: {
+    noise: (side) => cellsWhere(side, below(0.5)),
+    percolation: (side) => cellsWhere(side, below(0.593)),
+    calm: (side) => cellsWhere(side, isHigh()),
+    spiral: (side) => cellsWhere(side, (x, y) => isSpiral(x, y, side)),
+    comb: (side) => cellsWhere(side, (x, y) => y === side - 1 || x % 2 === 0),
+    'all-set': (side) => cellsWhere(side, () => true),
   },
   plain,
-  async quadrille(context, { inputs, sizes }) {
+  quadrille(context, { inputs, sizes }) {
     const cells = context.column(Array.from(inputs.cells!, (cell) => cell === 1));
-    return () => ({ label: connectedComponents(context, cells, { width: sizes.width! }) });
+    return { held: cells, run: () => ({ label: connectedComponents(context, cells, { width: sizes.width! }) }) };
   },
 };
 
@@ -67,20 +71,25 @@ function plain({ inputs, sizes }: Case): () => Answer {
   };
 }
 
-/** Whether the cells of each shape are set. */
-function shapesOf(side: number): [string, (x: number, y: number) => boolean][] {
+type IsSet = (x: number, y: number) => boolean;
+
+function cellsWhere(side: number, isSet: IsSet): Case {
+  const cells = new Uint8Array(side * side);
+  for (let y = 0, i = 0; y < side; y++) for (let x = 0; x < side; x++, i++) cells[i] = isSet(x, y) ? 1 : 0;
+  return { inputs: { cells }, sizes: { width: side } };
+}
+
+/** Whether a random number is below the given one. */
+function below(part: number): IsSet {
+  const random = mulberry32(1);
+  return () => random() < part;
+}
+
+/** Whether a sum of waves is above its mean. */
+function isHigh(): IsSet {
   const random = mulberry32(1);
   const waves = Array.from({ length: 12 }, () => [random() - 0.5, random() - 0.5, 7 * random()] as const);
-  const height = (x: number, y: number): number =>
-    waves.reduce((sum, [a, b, c]) => sum + Math.sin((a * x + b * y) / 8 + c), 0);
-  return [
-    ['noise', () => random() < 0.5],
-    ['percolation', () => random() < 0.593],
-    ['calm', (x, y) => height(x, y) > 0],
-    ['spiral', (x, y) => isSpiral(x, y, side)],
-    ['comb', (x, y) => y === side - 1 || x % 2 === 0],
-    ['all set', () => true],
-  ];
+  return (x, y) => waves.reduce((sum, [a, b, c]) => sum + Math.sin((a * x + b * y) / 8 + c), 0) > 0;
 }
 
 /** A path of one cell's width that winds from the upper left corner to the middle, with one cell between its turns. */

@@ -3,11 +3,17 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { QuadrilleError } from '../../primitives/checks/errors.ts';
 import type { Took } from '../shared/measuring.ts';
+import { CPP_FLAGS, sourcePath } from '../shared/sources.ts';
 import { temporaryFolder } from '../shared/temporary-folder.ts';
 import type { Case } from './program.ts';
+
+/** A compiled C++ program. Disposing of it removes its file. */
+export interface CompiledCpp extends AsyncDisposable {
+  start(one: Case, threads: number): Promise<CppProgram>;
+}
 
 /** A C++ program that holds the arrays of a case. */
 export interface CppProgram extends AsyncDisposable {
@@ -17,39 +23,54 @@ export interface CppProgram extends AsyncDisposable {
   end(): Promise<Uint8Array[]>;
 }
 
-/** Compiles a program of this folder and starts it on a case. Undefined if there is no compiler. */
-export async function startCpp(source: string, one: Case, threads: number): Promise<CppProgram | undefined> {
+/** Compiles a program of this folder. Undefined if there is no compiler. */
+export async function compileCpp(source: string): Promise<CompiledCpp | undefined> {
   const folder = await temporaryFolder('quadrille-program-');
-  const [program, input, output] = ['program', 'input', 'output'].map((name) => join(folder.path, name));
-  const path = fileURLToPath(new URL(`./${source}`, import.meta.url));
+  const program = join(folder.path, 'program');
+  const compiler = process.env.CXX ?? 'g++';
   try {
-    const compiler = process.env.CXX ?? 'g++';
-    await promisify(execFile)(compiler, [...['-O3', '-march=native', '-std=c++20', '-pthread', '-o', program!, path]]);
-  } catch (error) {
+    await promisify(execFile)(compiler, [...CPP_FLAGS, '-o', program, sourcePath('programs', source)]);
+  } catch (cause) {
     await folder[Symbol.asyncDispose]();
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new QuadrilleError('bench/peer-compile', `${compiler} did not compile ${source}.`, { cause });
   }
+  return {
+    start: (one, threads) => start(program, source, one, threads),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+async function start(program: string, source: string, one: Case, threads: number): Promise<CppProgram> {
+  const folder = await temporaryFolder('quadrille-case-');
+  const [input, output] = ['input', 'output'].map((name) => join(folder.path, name));
   await writeFile(input!, inputBytes(one));
   const sizes = Object.values(one.sizes).map(String);
-  const child = spawn(program!, [input!, output!, String(threads), ...sizes], { stdio: ['pipe', 'pipe', 'inherit'] });
+  // `detached` keeps Ctrl-C from reaching the program: this process ends it by closing its input.
+  const child = spawn(program, [input!, output!, String(threads), ...sizes], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    detached: true,
+  });
+  // Where a program cannot start or has ended, `run` says so.
+  child.stdin.on('error', () => undefined);
+  const gone = once(child, 'close').catch(() => undefined);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
     async run() {
       child.stdin.write('\n');
       const { value, done } = await lines.next();
-      if (done === true) throw new Error(`${source} ended early.`);
+      if (done === true) throw new QuadrilleError('bench/peer-program', `The program of ${source} ended early.`);
       const [wall, processor] = value.split(' ').map(Number) as [number, number];
       return { wall: wall / 1000, processor: processor / 1000 };
     },
     async end() {
-      const gone = once(child, 'exit');
       child.stdin.end();
       await gone;
       return arraysIn(await readFile(output!));
     },
     async [Symbol.asyncDispose]() {
       child.kill();
+      await gone;
       await folder[Symbol.asyncDispose]();
     },
   };

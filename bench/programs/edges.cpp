@@ -27,7 +27,7 @@ int main(int count, char** arguments) {
         const auto cell = [&](long x, auto at) {
           out[x] = (at(x - 2) + at(x + 2) + (at(x - 1) + at(x + 1)) * 4 + at(x) * 6) / 16;
         };
-        for (const long x : {0L, 1L, width - 2, width - 1}) cell(x, [&](long k) { return in[clamp_x(k)]; });
+        for (const long x : {0L, 1L, width - 2, width - 1}) cell(clamp_x(x), [&](long k) { return in[clamp_x(k)]; });
         for (long x = 2; x < width - 2; x++) cell(x, [&](long k) { return in[k]; });
       });
       rows([&](long y) {

@@ -8,22 +8,23 @@ import { relief } from './relief.ts';
  */
 export const edges: BenchProgram = {
   name: 'edges',
+  over: 'grid',
+  type: 'f32',
+  sizes: [4096, 256],
   cpp: 'edges.cpp',
-  *cases(side) {
-    for (const width of side === undefined ? [4096, 256] : [side]) {
-      const image = relief(width).map((height) => height % 256);
-      yield { name: `${width} × ${width}`, inputs: { image }, sizes: { width } };
-    }
+  kinds: {
+    relief: (side) => ({ inputs: { image: relief(side).map((height) => height % 256) }, sizes: { width: side } }),
   },
   plain,
-  async quadrille(context, { inputs, sizes }) {
+  quadrille(context, { inputs, sizes }) {
     const width = sizes.width!;
     const image = context.column(inputs.image as Float32Array);
-    return () => {
+    const run = () => {
       const smooth = stencil(smoothDown, { x: stencil(smoothAlong, { x: image }, { width }) }, { width });
       const slopes = stencil(slope, { x: smooth }, { width });
       return { edge: context.materialize(stencil(thin, { g: slopes }, { width })) };
     };
+    return { held: image, run };
   },
 };
 

@@ -37,20 +37,22 @@ export const ROUNDS: number = 12;
  */
 export const flow: BenchProgram = {
   name: 'flow',
-  *cases(side = 2048) {
-    yield { name: `${side} × ${side}`, inputs: { heights: relief(side) }, sizes: { width: side } };
-  },
+  over: 'grid',
+  type: 'f32',
+  sizes: [2048],
+  kinds: { relief: (side) => ({ inputs: { heights: relief(side) }, sizes: { width: side } }) },
   plain,
-  async quadrille(context, { inputs, sizes }) {
+  quadrille(context, { inputs, sizes }) {
     const width = sizes.width!;
     const heights = context.column(inputs.heights as Float32Array);
     const cell = sequence(heights.length);
-    return () => {
+    const run = () => {
       const to = context.materialize(
         stencil(downhill, { cell, z: heights, width }, { width, boundary: 'constant', outside: { z: Infinity } }),
       );
       return { to, area: drainedAreas(context, context.materialize(map(nextOf, { cell, to }))) };
     };
+    return { held: heights, run };
   },
 };
 

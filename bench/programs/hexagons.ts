@@ -18,19 +18,22 @@ import type { BenchProgram, Case } from './program.ts';
 
 /**
  * How many points are in each hexagon of a lattice, and how dense they are: points for each square metre of a hexagon and
- * the six around it. `side` is the number of points.
+ * the six around it.
  */
 export const hexagons: BenchProgram = {
   name: 'hexagons',
+  over: 'points',
+  type: 'f32',
+  sizes: [10_000_000],
   cpp: 'hexagons.cpp',
-  *cases(length = 10_000_000) {
-    yield ofPoints(evenPoints(length), `${length} points`);
-    yield ofPoints(pointsInTowns(length), `${length} points in towns`);
-    yield ofPoints(pointsInOnePlace(length), `${length} points in one place`);
+  kinds: {
+    even: (length) => ofPoints(evenPoints(length)),
+    towns: (length) => ofPoints(pointsInTowns(length)),
+    'one-place': (length) => ofPoints(pointsInOnePlace(length)),
   },
   ofPoints,
   plain: countByHexagon,
-  async quadrille(context, { inputs, sizes }) {
+  quadrille(context, { inputs, sizes }) {
     const points = {
       x: context.column(inputs.x as Float32Array),
       y: context.column(inputs.y as Float32Array),
@@ -43,18 +46,19 @@ export const hexagons: BenchProgram = {
       const slanted = i32(lines.add(floor(u.add(u))).div(3));
       return u32(row.add(MARGIN).mul(columns).add(slanted).sub(row.add(1).shr(1)).add(MARGIN));
     });
-    return () => {
+    const run = () => {
       const count = histogram(map(hexagonOf, points), columns * rows);
       const lattice = asGrid(count, { rows, columns });
       return { count, density: context.materialize(stencil(densityOf, { count: lattice }, { boundary: 'constant' })) };
     };
+    return { held: points, run };
   },
 };
 
 /** The box grows with the points, so that a hexagon of a size has about a hundred. */
-function ofPoints(points: Points, name = ''): Case {
+function ofPoints(points: Points): Case {
   const side = Math.max(200, Math.sqrt(10 * points.x.length));
-  return { name, inputs: inSquare(points, side), sizes: latticeOf(side) };
+  return { inputs: inSquare(points, side), sizes: latticeOf(side) };
 }
 
 /** Each odd row is half a hexagon to the right of even ones. */

@@ -31,20 +31,23 @@ import type { BenchProgram, Case } from './program.ts';
 
 const RANKS: readonly number[] = Array.from({ length: NEIGHBOURS }, (_, k) => k);
 
-/** The nearest eight other points of every point, found by a grid with two points a cell. `side` is the number of points. */
+/** The nearest eight other points of every point, found by a grid with two points a cell. */
 export const nearest: BenchProgram = {
   name: 'nearest',
+  over: 'points',
+  type: 'f32',
+  sizes: [100_000],
   cpp: 'nearest.cpp',
-  *cases(length = 100_000) {
-    yield ofPoints(evenPoints(length), `${length} points`);
-    yield ofPoints(pointsInTowns(length), `${length} points in towns`);
+  kinds: {
+    even: (length) => ofPoints(evenPoints(length)),
+    towns: (length) => ofPoints(pointsInTowns(length)),
   },
   ofPoints,
   plain: nearestByGrid,
-  async quadrille(context, { inputs, sizes }) {
+  quadrille(context, { inputs, sizes }) {
     const all = { x: context.column(inputs.x as Float32Array), y: context.column(inputs.y as Float32Array) };
     const side = sizes.side!;
-    return () => {
+    const run = () => {
       const cell = context.materialize(map(cellOf, { ...all, side }));
       const id = sortPermutation(cell, { bits: { from: 0, to: 32 - Math.clz32(side * side) } });
       const points = context.materialize({ ...gather(all, id), id });
@@ -52,12 +55,13 @@ export const nearest: BenchProgram = {
       const query = sequence(all.x.length);
       return scatter(map(search, { query, points, starts, side }), id, all.x.length);
     };
+    return { held: all, run };
   },
 };
 
-function ofPoints(points: Points, name = ''): Case {
+function ofPoints(points: Points): Case {
   const side = Math.max(1, Math.ceil(Math.sqrt(points.x.length / 2)));
-  return { name, inputs: inSquare(points, side * CELL), sizes: { side } };
+  return { inputs: inSquare(points, side * CELL), sizes: { side } };
 }
 
 const cellOf = fn({ x: f32, y: f32, side: uniform(u32) }, u32, ({ x, y, side }) =>

@@ -7,7 +7,6 @@ import {
   WORLD,
 } from '../../algorithms/quadrants/index.ts';
 import { queryPoints } from '../../algorithms/queries/index.ts';
-import { readZones } from '../../formats/index.ts';
 import {
   array,
   f32,
@@ -24,33 +23,32 @@ import {
 } from '../../primitives/index.ts';
 import { mulberry32 } from '../shared/random.ts';
 import { countByGrid } from './plain-points.ts';
-import type { BenchProgram } from './program.ts';
+import type { BenchProgram, Case } from './program.ts';
 
 /** Values have this number of bits, below those of a county. */
 const VALUE_BITS = 16;
 
 /**
  * Count, mean and 90th percentile of the values of points in each of the 3,231 US counties, for points in a box around
- * the conterminous States. `side` is the number of points, of which few are asked over a few patches in place of counties.
+ * the conterminous States. Without a file of the counties, patches are made up: as many for 200,000 points, fewer for fewer.
  */
 export const pointsInCounties: BenchProgram = {
   name: 'points-in-counties',
   cpp: 'points-in-counties.cpp',
+  over: 'points',
+  type: 'u32',
+  sizes: [200_000],
   waits: true,
-  async *cases(points) {
-    const file = 'node_modules/us-atlas/counties-10m.json';
-    const few = points !== undefined;
-    const polygons = few
-      ? patches()
-      : placeInDomain((await readZones(file, { layer: 'counties' })).zones.polygons, WORLD);
-    const { polygonRings, ringVertices, x, y } = polygons;
-    const length = points ?? 200_000;
-    const random = mulberry32(1);
-    const steps = (from: number, to: number): Uint32Array =>
-      Uint32Array.from({ length }, () => stepAt(from + (to - from) * random()));
-    const value = Uint32Array.from({ length }, () => 2 ** VALUE_BITS * random());
-    const inputs = { polygonRings, ringVertices, x, y, px: steps(-125, -66.5), py: steps(24, 49.5), value };
-    yield { name: `${length} points`, inputs, sizes: { levels: few ? 6 : 12 } };
+  kinds: {
+    patches(length) {
+      const along = Math.min(57, Math.max(4, Math.round(Math.sqrt(length / 62))));
+      return pointsIn(patches(along), length, 8 + Math.round(Math.log2(along / 4)));
+    },
+  },
+  async ofFiles() {
+    const { readZones } = await import('../../formats/index.ts');
+    const { zones } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
+    return pointsIn(placeInDomain(zones.polygons, WORLD), 200_000, 12);
   },
   plain: countByGrid,
   async quadrille(context, { inputs, sizes }) {
@@ -60,7 +58,7 @@ export const pointsInCounties: BenchProgram = {
     const points = { x: context.column(inputs.px as Uint32Array), y: context.column(inputs.py as Uint32Array) };
     const values = context.column(inputs.value as Uint32Array);
     const counties = polygons.polygonRings.length - 1;
-    return async () => {
+    const run = async () => {
       const { point, set, polygon } = await queryPoints(context, tree, points);
       const made = context.scope(() => {
         // Sorted by county and then by value, in one number.
@@ -72,6 +70,7 @@ export const pointsInCounties: BenchProgram = {
       context.dispose(point, set, polygon);
       return { ...made };
     };
+    return { held: { tree, points, values }, run };
   },
 };
 
@@ -102,19 +101,40 @@ function stepAt(degrees: number): number {
   return Math.floor(((degrees + 180) / 360) * DOMAIN_STEPS);
 }
 
-/** Sixteen patches of four corners that fill the box of the points. */
-function patches(): DomainPolygons {
+/** Points in a box around the conterminous States, with their values. */
+function pointsIn({ polygonRings, ringVertices, x, y }: DomainPolygons, length: number, levels: number): Case {
+  const random = mulberry32(1);
+  const steps = (from: number, to: number): Uint32Array =>
+    Uint32Array.from({ length }, () => stepAt(from + (to - from) * random()));
+  const value = Uint32Array.from({ length }, () => 2 ** VALUE_BITS * random());
+  const inputs = { polygonRings, ringVertices, x, y, px: steps(-125, -66.5), py: steps(24, 49.5), value };
+  return { inputs, sizes: { levels } };
+}
+
+/** Corners of a patch on each of its four sides: together as many as a county has. */
+const CORNERS = 5;
+
+/** Patches in rows and columns that fill the box of the points. Neighbours share their ragged borders. */
+function patches(along: number): DomainPolygons {
   const random = mulberry32(2);
-  const corners = Array.from({ length: 25 }, (_, i): [number, number] => [
-    stepAt(-125 + 14.625 * ((i % 5) + 0.4 * random())),
-    stepAt(24 + 6.375 * (Math.floor(i / 5) + 0.4 * random())),
+  const across = along * CORNERS + 1;
+  const corners = Array.from({ length: across * across }, (_, i): [number, number] => [
+    stepAt(-125 + (58.5 / (across - 1)) * ((i % across) + 0.4 * random())),
+    stepAt(24 + (25.5 / (across - 1)) * (Math.floor(i / across) + 0.4 * random())),
   ]);
-  const rings = Array.from({ length: 16 }, (_, i) => Math.floor(i / 4) * 5 + (i % 4)).map((at) =>
-    [at, at + 1, at + 6, at + 5].map((corner) => corners[corner]!),
+  const steps = Array.from({ length: CORNERS }, (_, k) => k + 1);
+  const around = steps.concat(
+    steps.map((k) => CORNERS + k * across),
+    steps.map((k) => CORNERS * (across + 1) - k),
+    steps.map((k) => (CORNERS - k) * across),
   );
+  const rings = Array.from({ length: along * along }, (_, i) => {
+    const first = CORNERS * (Math.floor(i / along) * across + (i % along));
+    return around.map((at) => corners[first + at]!);
+  });
   return {
-    polygonRings: Uint32Array.from({ length: 17 }, (_, i) => i),
-    ringVertices: Uint32Array.from({ length: 17 }, (_, i) => 4 * i),
+    polygonRings: Uint32Array.from({ length: rings.length + 1 }, (_, i) => i),
+    ringVertices: Uint32Array.from({ length: rings.length + 1 }, (_, i) => around.length * i),
     x: Int32Array.from(rings.flat(), ([x]) => x),
     y: Int32Array.from(rings.flat(), ([, y]) => y),
   };

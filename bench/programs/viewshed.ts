@@ -30,19 +30,27 @@ const EYES = 2;
  */
 export const viewshed: BenchProgram = {
   name: 'viewshed',
-  *cases(side = 2048) {
-    const random = congruential(5);
-    const reach = Math.min(100, side >> 2);
-    const observers = Uint32Array.from({ length: 200 }, () => reach + Math.floor(random() * (side - 2 * reach)));
-    yield { name: '100 observers', inputs: { heights: relief(side), observers }, sizes: { width: side, reach } };
+  over: 'grid',
+  type: 'f32',
+  sizes: [2048],
+  kinds: {
+    relief(side) {
+      const random = congruential(5);
+      const reach = Math.min(100, side >> 2);
+      const observers = Uint32Array.from({ length: 200 }, () => reach + Math.floor(random() * (side - 2 * reach)));
+      return { inputs: { heights: relief(side), observers }, sizes: { width: side, reach } };
+    },
   },
   plain,
-  async quadrille(context, { inputs, sizes }) {
+  quadrille(context, { inputs, sizes }) {
     const heights = context.column(inputs.heights as Float32Array);
     const observers = context.column(inputs.observers as Uint32Array);
     const { width, reach } = sizes as { width: number; reach: number };
     const cell = sequence((inputs.observers!.length / 2) * (2 * reach + 1) ** 2);
-    return () => ({ seen: packBits(context.materialize(map(isSeen, { cell, observers, heights, width, reach }))) });
+    const run = () => ({
+      seen: packBits(context.materialize(map(isSeen, { cell, observers, heights, width, reach }))),
+    });
+    return { held: { heights, observers }, run };
   },
 };
 

@@ -6,7 +6,8 @@ import { parseHTML } from 'linkedom';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtInExperiments } from '../../bench/experiments/index.ts';
 import { versionOf } from '../../bench/peers/program.ts';
-import { THOROUGH } from '../cases.ts';
+import { PROGRAMS } from '../../bench/programs/programs.ts';
+import { someOf, THOROUGH } from '../cases.ts';
 import { builtCommand } from '../support/built-package.ts';
 import { type Ending, openWorkshop, type Workshop } from '../support/cli-support.ts';
 
@@ -427,6 +428,35 @@ describe('peers', () => {
       expect([candidate, done]).toEqual([candidate, cases]);
     }
     expect(rows.some(({ candidate }) => candidate === 'c++')).toBe(isHere);
+  });
+
+  test('in C++ give the results of programs, down to a single cell or point', async () => {
+    // Compiling a twin takes seconds.
+    const twins = someOf(
+      PROGRAMS.filter(({ cpp }) => cpp !== undefined),
+      1,
+    ).map(({ name }) => name);
+    const words = ['--only', twins.join(','), '--sizes', '1,1000', '--rounds', '1', '--csv', '--backends', 'workers'];
+    const { exitCode, stdout, stderr } = await bench(...words, '--peers', 'cpp,javascript');
+    expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('skips')]);
+    const rows = rowsOf(stdout);
+    expect(rows.every(({ checked }) => checked === 'true')).toBe(true);
+    const cases = (name: string): string[] =>
+      rows.filter(({ candidate }) => candidate === name).map(({ experiment, n }) => `${experiment} ${n}`);
+    expect(cases('workers').length).toBeGreaterThanOrEqual(2 * twins.length);
+    expect(cases('javascript')).toEqual(cases('workers'));
+    expect(cases('c++')).toEqual((await hasCompiler()) ? cases('workers') : []);
+  });
+});
+
+describe('programs', () => {
+  test('are experiments, alone or by kinds of inputs, which one name selects', async () => {
+    for (const { name, kinds } of PROGRAMS) {
+      const { exitCode, stdout } = await bench('--only', name, '--list');
+      const listed = stdout.trimEnd().split('\n');
+      expect([exitCode, listed.length]).toEqual([0, Object.keys(kinds).length]);
+      for (const line of listed) expect(line).toMatch(new RegExp(`^${name}(-[a-z-]+)? +[uf]32$`));
+    }
   });
 });
 

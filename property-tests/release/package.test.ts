@@ -35,7 +35,7 @@ describe('the published package', () => {
     const pages = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
     const needed = [...pages, 'LICENSE', 'package.json', manifest.bin.quadrille];
     expect([...packed.files.keys()]).toEqual(expect.arrayContaining(needed));
-    const folders = /^(dist|docs|examples|bench\/results|bench\/peers)\//;
+    const folders = /^(dist|docs|examples|bench\/results|bench\/peers|bench\/programs)\//;
     expect(pathsThat((path) => !folders.test(path))).toEqual([...needed].sort());
     expect(pathsThat((path) => /\.test\.|fixtures|docs\/site|node_modules/.test(path))).toEqual([
       'examples/template/test/drainage-basins.test.ts',

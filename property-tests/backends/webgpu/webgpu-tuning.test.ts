@@ -129,7 +129,7 @@ describe('any tuning', () => {
     const found: (readonly HostColumn[])[] = [];
     for (const { experiment, inputs, n, type } of jobs) {
       const at = { n, type, context };
-      found.push(await readResult(context, await experiment.run(uploadInputs(experiment, inputs, at), at)));
+      found.push(await readResult(context, await experiment.run(await uploadInputs(experiment, inputs, at), at)));
     }
     return found;
   }
