@@ -11,13 +11,13 @@ export const CPP_PRIMITIVES: ReadonlySet<string> = new Set(
 
 /**
  * Two candidates: C++ compiled by g++ with all optimizations, on one thread and on all threads. Empty if there is no
- * compiler. Beside programs, they run the programs' twins, but not if `primitives.cpp` was compiled elsewhere.
+ * compiler. Beside programs, they run the programs' twins, which need a compiler even if `primitives.cpp` was compiled elsewhere.
  */
 export async function cppPeers(compiled?: string): Promise<Candidate[]> {
   const started = await startCpp(compiled);
   if (started === undefined) return [];
   const { version, program } = started;
-  const twins = compiled === undefined ? cppTwins() : undefined;
+  const twins = cppTwins();
   const counts = [...new Set([1, availableParallelism()])];
   return counts.map((threads, i) => {
     const ofPrimitives = programCandidate(
@@ -33,12 +33,12 @@ export async function cppPeers(compiled?: string): Promise<Candidate[]> {
       async () => {
         if (i > 0) return;
         await program.close();
-        await twins?.close();
+        await twins.close();
       },
     );
     return {
       ...ofPrimitives,
-      prepare: async (job) => (await ofPrimitives.prepare(job)) ?? (await twins?.prepare(job, threads)),
+      prepare: async (job) => (await ofPrimitives.prepare(job)) ?? (await twins.prepare(job, threads)),
     };
   });
 }
