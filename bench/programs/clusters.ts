@@ -105,10 +105,20 @@ const touchedBy = fn(
         .le(RADIUS ** 2);
     const [from, to] = [Let(starts.at(cell)), Let(starts.at(cell.add(1)))];
     const box = Var({ left: i32(2 ** 30), right: i32(0), bottom: i32(2 ** 30), top: i32(0) });
-    For(from, to, (i) => {
-      const { x, y } = at(i);
-      box.set({ left: box.left.min(x), right: box.right.max(x), bottom: box.bottom.min(y), top: box.top.max(y) });
+    const rows = LATER_ROWS.map(([k, count]) => {
+      const first = cell.add(later.at(k));
+      return starts.at(first).ne(starts.at(first.add(count)));
     });
+    // A cell without later neighbours needs no box, which takes long for very many points.
+    If(
+      rows.reduce((some, row) => some.or(row)),
+      () => {
+        For(from, to, (i) => {
+          const { x, y } = at(i);
+          box.set({ left: box.left.min(x), right: box.right.max(x), bottom: box.bottom.min(y), top: box.top.max(y) });
+        });
+      },
+    );
     const touched = Var(u32(0));
     for (const [k, count] of LATER_ROWS) {
       const first = Let(cell.add(later.at(k)));
