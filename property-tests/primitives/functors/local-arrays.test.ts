@@ -280,6 +280,19 @@ const positions: Readonly<Record<string, (x: Column<'u32'>, f: (x: U32) => U32, 
       ),
       8,
     ),
+  'both sides of crossReduce': (x, f) => {
+    const once = fn({ x: u32 }, u32, ({ x }) => f(x));
+    const pair = fn({ a: u32, b: u32 }, u32, ({ a, b }) => a.xor(b));
+    return q.crossReduce({ a: map(once, { x }) }, { b: map(once, { x }) }, pair, q.plus(u32));
+  },
+  disjointSets: (x, f) => {
+    const once = fn({ x: u32 }, u32, ({ x }) => f(x).and(63));
+    return q.disjointSets({ a: map(once, { x }), b: x }, 1001);
+  },
+  weightedHistogram: (x, f) => {
+    const once = fn({ x: u32 }, u32, ({ x }) => f(x).and(7));
+    return q.weightedHistogram(map(once, { x }), 8, { x: map(once, { x }) }).x;
+  },
   gather: (x, f) =>
     q.gather(
       x,
