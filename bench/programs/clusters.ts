@@ -54,7 +54,8 @@ export const clusters: BenchProgram = {
     const run = () => {
       const cellOfPoint = context.materialize(map(cellOf, { ...all, columns }));
       const bits = { from: 0, to: 32 - Math.clz32(cells) };
-      const { keys: cell, values: { id } } = sortByKey(cellOfPoint, { id: sequence(n) }, { bits }); // biome-ignore format: one line
+      const sorted = sortByKey(cellOfPoint, { id: sequence(n) }, { bits });
+      const [cell, id] = [sorted.keys, sorted.values.id];
       const starts = exclusiveScan(histogram(cellOfPoint, cells + 1), plus(u32));
       const points = context.materialize(gather(all, id));
       // Each cell belongs to one cluster. It is joined with the later cells that it touches.

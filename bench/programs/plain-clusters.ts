@@ -38,7 +38,8 @@ export function clustersByGrid({ inputs, sizes }: Case): () => Answer {
   const cells = columns * columns;
   const empty = (length: number): Uint32Array => new Uint32Array(length);
   const [starts, next] = [empty(cells + 1), empty(cells + 1)];
-  const [cellOf, px, py, id, label] = Array.from({ length: 5 }, () => empty(x.length)) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]; // biome-ignore format: one line
+  const [cellOf, px, py] = [empty(x.length), empty(x.length), empty(x.length)];
+  const [id, label] = [empty(x.length), empty(x.length)];
   const later = laterCells(columns);
   return () => {
     starts.fill(0);

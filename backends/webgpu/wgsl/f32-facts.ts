@@ -190,9 +190,10 @@ function sourcesOf(parameters: readonly Local[], body: readonly Statement[]): So
         const { local, operation } = statement;
         const { name, operands } = operation;
         numberValue(local, `${name} ${local.type}`, operands);
-        if (transparent.has(name)) passing.add(local.id);
-        if (transparent.has(name)) given.set(local.id, operands);
-        else if (name === 'add' || name === 'sub' || name === 'mul') sums.set(local.id, operands);
+        if (transparent.has(name)) {
+          passing.add(local.id);
+          given.set(local.id, operands);
+        } else if (name === 'add' || name === 'sub' || name === 'mul') sums.set(local.id, operands);
         return;
       }
       case 'read':
