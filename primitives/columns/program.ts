@@ -303,7 +303,7 @@ function storedFor(fusion: Fusion, { automatic }: ColumnOwner, rows: Column['len
 }
 
 /** Links a fusion into a program. Inputs that `storedOf` finds are read from memory; all others are evaluated. */
-export function linkedProgram(fusion: Fusion, storedOf?: StoredOf): Program {
+function linkedProgram(fusion: Fusion, storedOf?: StoredOf): Program {
   const { module, arrays, uniforms } = fusion.inputs.length === 0 ? fusion : linkViews(fusion, storedOf);
   const bindings = [...arrays].map(([name, array]): [string, ArrayBinding] => [name, bindingOf(array)]);
   return { module, arrays: new Map(bindings), uniforms };
