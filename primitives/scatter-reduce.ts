@@ -29,8 +29,8 @@ import { sortByKey } from './sort.ts';
  * - Deterministic, whatever the order of the rows. All operations are commutative and exact, but `add` of f32: there the
  *   rows are sorted by index, stably, the values of every index are added as by {@link reduceByKey}, and each sum is
  *   added to its row of `onto`.
- * - Work O(n), span O(n) if all indices are equal. `min` and `max` of i32 and f32 also pass twice over `onto`, in a copy
- *   of it. `add` of f32 takes the time of {@link sortByKey}.
+ * - Work O(n), span O(n) if all indices are equal. `min` and `max` of i32 and f32 also pass over `onto` twice or three
+ *   times, in copies of it. `add` of f32 takes the time of {@link sortByKey}.
  * - Accepts device counts (lengths that only the device knows). No rows change nothing.
  * - Equivalent loop: `for (let i = 0; i < n; i++) if (indices[i] < onto.length) onto[indices[i]] ^= values[i]`.
  *
@@ -105,7 +105,10 @@ function combineOrdered(context: ColumnOwner, indices: Column<'u32'>, combine: '
       : map(otherSign, { word: wordsOf(column) });
   const keys = context.materialize(keysOf(field.onto));
   scatterReduce(keysOf(field.values), indices, combine, keys);
-  const words = isFloat ? map(floatOfKey, { key: keys }) : map(otherSign, { word: keys });
+  // Stored before it is written to `onto`, which it reads: a NaN that meets no number keeps its bits.
+  const words = isFloat
+    ? context.materialize(map(floatOfKey, { key: keys, before: keysOf(field.onto), word: wordsOf(field.onto) }))
+    : map(otherSign, { word: keys });
   storeRows(context, field.onto.length, fuseColumns('scatterReduce', [words]), [
     { ...destination(field.onto), value: 0 },
   ]);
@@ -117,11 +120,10 @@ const isNotNumber = (word: U32): Bool => word.and(0x7fffffff).gt(0x7f800000);
 const floatKey = fn('floatKey', { word: u32, ofNaN: uniform(u32) }, u32, ({ word, ofNaN }) =>
   select(f32BitsToSortable({ bits: word }), ofNaN, isNotNumber(word)),
 );
-/** The keys of NaN, 0 and `NO_KEY`, become NaN: they are beyond those of both infinities. */
-const floatOfKey = fn('floatOfKey', { key: u32 }, u32, ({ key }) => {
-  const word = sortableToF32Bits({ key });
-  return select(word, 0x7fc00000, isNotNumber(word));
-});
+/** The bits of a number from its key, or the bits from before if the key is still the same. */
+const floatOfKey = fn('floatOfKey', { key: u32, before: u32, word: u32 }, u32, ({ key, before, word }) =>
+  select(sortableToF32Bits({ key }), word, key.eq(before)),
+);
 
 /** Adds values of f32 in the order of their rows, index by index. */
 function addInOrder(context: ColumnOwner, indices: Column<'u32'>, fields: readonly Field[]): void {

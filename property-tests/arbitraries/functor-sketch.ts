@@ -352,10 +352,17 @@ function drawAssignment(at: Surroundings): Drawn {
   return { statements: [{ kind: 'set', name: target.name, value: drawExpression(at, target.type, 3) }], after: at };
 }
 
+/** Draws a branch. Often its condition is a variable, which the branches may set: what they run is decided before. */
 function drawIf(at: Surroundings, depth: number): SketchStatement {
-  const condition = drawExpression(at, 'bool', 2);
-  const consequent = drawBlock(at, depth - 1, false);
-  return { kind: 'if', condition, consequent, alternative: at.draw(2) === 0 ? [] : drawBlock(at, depth - 1, false) };
+  const flags = at.variables.filter(({ type }) => type === 'bool');
+  const flag = at.draw(2) === 0 ? flags[at.draw(Math.max(1, flags.length))] : undefined;
+  const condition: SketchExpression = flag ? { kind: 'name', ...flag } : drawExpression(at, 'bool', 2);
+  const branch = (): SketchStatement[] => {
+    const block = drawBlock(at, depth - 1, false);
+    if (flag === undefined || at.draw(2) === 0) return block;
+    return [{ kind: 'set', name: flag.name, value: drawExpression(at, 'bool', 2) }, ...block];
+  };
+  return { kind: 'if', condition, consequent: branch(), alternative: at.draw(2) === 0 ? [] : branch() };
 }
 
 function drawGuarded(at: Surroundings, statement: SketchStatement): SketchStatement {

@@ -5,6 +5,7 @@ import { gather } from '../../primitives/gather.ts';
 import { fmax, fmin } from '../../primitives/ir/semantics.ts';
 import { scatter, scatterIf } from '../../primitives/scatter.ts';
 import { scatterReduce } from '../../primitives/scatter-reduce.ts';
+import { sequence } from '../../primitives/sequence.ts';
 import { fewRows, type HostRows, hostColumn, randomWords, recipe, rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { canonicalPrefixes } from './canonical-tree.ts';
@@ -199,6 +200,26 @@ export const scatterLaws: readonly Law[] = [
         if (isOrder) expected.float[place] = float[name]!(expected.float[place]!, host.float[i]!);
       }
       assertSameBytes(result, expected, 'onto');
+    },
+  ),
+  law(
+    'scatterReduce leaves rows without values as they are, bit by bit',
+    [rowsOf({ float: 'f32' }, fewRows), recipe, fc.constantFrom(1, 2, 33, 64, 300), presentation],
+    async (run, { float }, startRecipe, length, how) => {
+      const indices = hostColumn('u32', float.length, startRecipe).map((word) => 2 * (word % length));
+      const start = hostColumn('f32', 2 * length, startRecipe);
+      new Uint32Array(start.buffer).set([0x7fc12345, 0xff812345], 2 * length - 2);
+      const result = await run((context) => {
+        const { indices: to, float: values } = present(context, { float, indices }, how);
+        const onto = { min: context.column(start), max: context.column(start), add: context.column(start) };
+        for (const name of ['min', 'max', 'add'] as const) scatterReduce(values, to, name, onto[name]);
+        const odd = sequence(length, 1, 2);
+        return gather(onto, odd);
+      });
+      const kept = Float32Array.from({ length });
+      const words = new Uint32Array(start.buffer);
+      new Uint32Array(kept.buffer).set(Array.from(kept, (_, i) => words[2 * i + 1]!));
+      assertSameBytes(result, { min: kept, max: kept, add: kept }, 'onto', true);
     },
   ),
   law(

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { f32, fn, u32 } from '../../primitives/functors/functor.ts';
 import { neighbours } from '../../primitives/functors/neighbours.ts';
+import { asGrid } from '../../primitives/grid.ts';
 import { map } from '../../primitives/map.ts';
 import { stencil } from '../../primitives/stencil.ts';
 import { transpose } from '../../primitives/transpose.ts';
@@ -23,6 +24,7 @@ const shape = fc.oneof(
 
 const plusTwice = fn({ a: u32, b: u32 }, u32, ({ a, b }) => a.add(b.mul(2)));
 const aroundIt = fn({ cell: neighbours(u32) }, u32, ({ cell }) => cell.at(0, -1).sub(cell.at(1, 0)).add(cell.x));
+const nextButOne = fn({ cell: neighbours(u32) }, u32, ({ cell }) => cell.at(1, 0).add(cell.at(0, 2)));
 const half = fn({ a: f32 }, f32, ({ a }) => a.mul(0.5));
 
 export const transposeLaws: readonly Law[] = [
@@ -43,6 +45,7 @@ export const transposeLaws: readonly Law[] = [
           halves: map(half, { a: once.f }),
           ofMap: transpose(map(plusTwice, { a: cells.u, b: cells.bytes })),
           around: stencil(aroundIt, { cell: once.u }, { boundary: 'clamp' }),
+          beside: asGrid(stencil(nextButOne, { cell: cells.bytes }, { boundary: 'reflect' }), once.u.grid!),
           twice: transpose(once),
         };
       });
@@ -58,7 +61,12 @@ export const transposeLaws: readonly Law[] = [
         const [x, y] = [i % rows, Math.floor(i / rows)];
         return once.u[Math.max(0, y - 1) * rows + x]! - once.u[y * rows + Math.min(rows - 1, x + 1)]! + x;
       });
-      const expected = { ...once, sums, halves: once.f.map((a) => a * 0.5), ofMap: sums, around };
+      const beside = Uint32Array.from(bytes, (_, i) => {
+        const [x, y] = [i % columns, Math.floor(i / columns)];
+        const turned = (at: number, size: number): number => (at < size ? at : Math.max(0, 2 * size - 2 - at));
+        return bytes[y * columns + turned(x + 1, columns)]! + bytes[turned(y + 2, rows) * columns + x]!;
+      });
+      const expected = { ...once, sums, halves: once.f.map((a) => a * 0.5), ofMap: sums, around, beside };
       assertSameBytes(results, { ...expected, twice: { u, f, bytes, shorts } }, 'cells');
     },
   ),

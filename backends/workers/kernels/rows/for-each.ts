@@ -207,12 +207,13 @@ function lanePart(
   index: Int32Local,
   graph: Graph,
   results: readonly Node[],
-  bind?: (lanes: LaneCode) => void,
+  bind?: (lanes: LaneCode | VectorCode) => void,
 ): VectorPart {
   const lanes = new LaneCode(code, { ...inputs, index }, true);
   bind?.(lanes);
   lanes.prepare([graph.index(), ...storedNodes(inputs.stores, results)]);
   const range = new VectorCode(code, { ...inputs, index });
+  bind?.(range);
   range.prepare(lanes.contiguousReads);
   return {
     step: LANES,
