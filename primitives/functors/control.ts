@@ -147,13 +147,16 @@ export function For(from: Input<'u32'>, to: Input<'u32'>, body: (index: U32) => 
  * await ctx.read(map(f, { x: ctx.column(Int32Array.of(5, 4)) })); // Int32Array [531, 420]
  */
 export function For<T extends 'u32' | 'i32' = 'u32'>(range: Range<T>, body: (index: Value<T>) => void): void;
-export function For(first: unknown, second: unknown, third?: unknown): void {
+export function For(first: unknown, second: unknown, ...rest: unknown[]): void {
+  const [third, other] = rest;
   if (!isRecord(first) || first instanceof Value) {
     requireBody('For', 'body', third);
+    requireBodyLast(other);
     count('u32', first as Input<'u32'>, second as Input<'u32'>, 1, third as (index: Value<'u32'>) => void);
     return;
   }
   requireBody('For', 'body', second);
+  requireBodyLast(third);
   const { from, to, step = 1, ...others } = first as unknown as Range<'u32' | 'i32'>;
   const [stranger] = Object.keys(others);
   if (stranger !== undefined) {
@@ -265,6 +268,13 @@ function requireNoOthers([other, ...rest]: readonly unknown[]): void {
     `If takes a condition and a body; got a third argument, ${describeGiven(other)}.`,
     remedy,
   );
+}
+
+/** Refuses what follows the body of a `For`, such as a step, which would otherwise be left out without a word. */
+function requireBodyLast(other: unknown): void {
+  if (other === undefined) return;
+  const sentence = `The body is the last argument of For; got another one, ${describeGiven(other)}.`;
+  throw functorError('argument', sentence, 'A step stands in the range: For({ from, to, step }, (i) => { … }).');
 }
 
 function requireBody(call: string, argument: string, given: unknown): void {

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Boundary } from '../../primitives/contract/backend.ts';
 import { f32, fn, u32 } from '../../primitives/functors/functor.ts';
 import { neighbours } from '../../primitives/functors/neighbours.ts';
 import { asGrid } from '../../primitives/grid.ts';
@@ -22,9 +23,11 @@ const shape = fc.oneof(
   { arbitrary: fc.tuple(sides, fc.constantFrom(511, 513, 1030)), weight: 1 },
 );
 
+const boundary = fc.constantFrom<Boundary[]>('clamp', 'wrap', 'reflect', 'constant');
+
 const plusTwice = fn({ a: u32, b: u32 }, u32, ({ a, b }) => a.add(b.mul(2)));
 const aroundIt = fn({ cell: neighbours(u32) }, u32, ({ cell }) => cell.at(0, -1).sub(cell.at(1, 0)).add(cell.x));
-const nextButOne = fn({ cell: neighbours(u32) }, u32, ({ cell }) => cell.at(1, 0).add(cell.at(0, 2)));
+const around = fn({ cell: neighbours(u32) }, u32, ({ cell }) => cell.at(1, 0).add(cell.at(0, -1)));
 const half = fn({ a: f32 }, f32, ({ a }) => a.mul(0.5));
 
 export const transposeLaws: readonly Law[] = [
@@ -45,7 +48,6 @@ export const transposeLaws: readonly Law[] = [
           halves: map(half, { a: once.f }),
           ofMap: transpose(map(plusTwice, { a: cells.u, b: cells.bytes })),
           around: stencil(aroundIt, { cell: once.u }, { boundary: 'clamp' }),
-          beside: asGrid(stencil(nextButOne, { cell: cells.bytes }, { boundary: 'reflect' }), once.u.grid!),
           twice: transpose(once),
         };
       });
@@ -61,13 +63,24 @@ export const transposeLaws: readonly Law[] = [
         const [x, y] = [i % rows, Math.floor(i / rows)];
         return once.u[Math.max(0, y - 1) * rows + x]! - once.u[y * rows + Math.min(rows - 1, x + 1)]! + x;
       });
-      const beside = Uint32Array.from(bytes, (_, i) => {
-        const [x, y] = [i % columns, Math.floor(i / columns)];
-        const turned = (at: number, size: number): number => (at < size ? at : Math.max(0, 2 * size - 2 - at));
-        return bytes[y * columns + turned(x + 1, columns)]! + bytes[turned(y + 2, rows) * columns + x]!;
-      });
-      const expected = { ...once, sums, halves: once.f.map((a) => a * 0.5), ofMap: sums, around, beside };
+      const expected = { ...once, sums, halves: once.f.map((a) => a * 0.5), ofMap: sums, around };
       assertSameBytes(results, { ...expected, twice: { u, f, bytes, shorts } }, 'cells');
+    },
+  ),
+  law(
+    'transposed cells are stored in one pass with neighbours of cells, of every boundary',
+    [shape, recipe, boundary],
+    async (run, [rows, columns], made, rule) => {
+      const cells = hostColumn('u8', rows * columns, made);
+      const { beside } = await run((context) => {
+        const given = context.column(cells, { rows, columns });
+        const turned = transpose(given);
+        return { beside: asGrid(stencil(around, { cell: given }, { boundary: rule }), turned.grid!), turned };
+      });
+      const alone = await run((context) =>
+        stencil(around, { cell: context.column(cells, { rows, columns }) }, { boundary: rule }),
+      );
+      assertSameBytes({ beside }, { beside: alone }, 'cells');
     },
   ),
 ];

@@ -68,7 +68,7 @@ function valueOfName(context: Context, position: Position, name: string): TextVa
   throw errorAt(position, 'type', `${name} is an array.`, { remedy: `Read ${name}[index]${length}.` });
 }
 
-function unresolved({ program, result }: Context, position: Position, name: string): Error {
+export function unresolved({ program, result }: Context, position: Position, name: string): Error {
   const { functions, structs } = program;
   if (functions.has(name)) return errorAt(position, 'type', `${name} is a function.`, { remedy: 'Call it.' });
   if (structs.has(name) || isScalarName(name)) return errorAt(position, 'type', `${name} is a type.`);
@@ -102,15 +102,19 @@ function readElement(context: Context, array: Expression, index: Expression): Te
   }
   if (array.kind !== 'name' || entry?.kind !== 'array') {
     if (array.kind === 'name' && entry === undefined) throw unresolved(context, array.position, array.name);
-    throw errorAt(array.position, 'type', 'Only arrays of var<storage> and of the function can be indexed.');
+    throw noArray(array.position);
   }
-  const operand = indexOf(context, array.name, index);
+  const operand = indexOf(array.name, index, evaluate(context, index));
   return { type: entry.type, operand: use(read(array.name, entry.type, operand)) };
 }
 
+export function noArray(position: Position): Error {
+  return errorAt(position, 'type', 'Only arrays of var<storage> and of the function can be indexed.');
+}
+
 /** The index of an array as a u32. */
-function indexOf(context: Context, array: string, index: Expression): Operand {
-  const at = concrete(index.position, evaluate(context, index));
+function indexOf(array: string, index: Expression, value: TextValue): Operand {
+  const at = concrete(index.position, value);
   if (!isScalar(at) || (at.type !== 'u32' && at.type !== 'i32')) {
     throw errorAt(index.position, 'type', `The index of ${array} must be an integer.`, {
       expected: 'u32 or i32',
@@ -134,12 +138,13 @@ export function placeIn(
   name: string,
   index: Expression,
 ): Place {
-  const at = indexOf(context, name, index);
-  if (index.kind === 'number' && at.kind === 'literal' && Number(at.value) >= length) {
-    throw errorAt(index.position, 'index', `${name} has no such element.`, {
-      expected: `an index below ${length}`,
-      got: Number(at.value),
-    });
+  const value = evaluate(context, index);
+  const at = indexOf(name, index, value);
+  const isSuffixed = index.kind === 'number' && at.kind === 'literal';
+  const known = value.type === 'abstract-int' ? Number(value.value) : isSuffixed ? Number(at.value) : 0;
+  if (known < 0 || known >= length) {
+    const expected = `an index from 0 to ${length - 1}`;
+    throw errorAt(index.position, 'index', `${name} has no such element.`, { expected, got: known });
   }
   return { type, arrays, index: at };
 }

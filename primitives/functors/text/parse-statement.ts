@@ -66,10 +66,14 @@ function ended<S>(reader: Reader, statement: S): S {
 /** Parses a declaration, an assignment, `++` or `--`: the statements that are allowed in the head of a `for` loop. */
 function parseSimple(reader: Reader): Declaration | ArrayDeclaration | Assignment {
   const { text } = reader.peek();
-  if (text === 'var' && declaresArray(reader)) return parseArrayDeclaration(reader);
-  if (text === 'let' || text === 'var' || text === 'const') return parseDeclaration(reader);
+  const isDeclared = text === 'let' || text === 'var' || text === 'const';
+  if (isDeclared && declaresArray(reader)) return parseArrayDeclaration(reader);
+  if (isDeclared) return parseDeclaration(reader);
   const target = parseExpression(reader);
   const { text: operator, position } = reader.next();
+  if (operator === '=' && reader.is('array')) {
+    throw reader.error(position, 'An array cannot be assigned as a whole.', 'Write its elements one by one.');
+  }
   if (operator === '=')
     return { kind: 'assignment', position, target, operator: undefined, value: parseExpression(reader) };
   if (compound.has(operator)) {
@@ -101,14 +105,18 @@ export function parseDeclaration(reader: Reader): Declaration {
   return { kind: 'declaration', position, keyword, name, type, value };
 }
 
-/** Whether a `var` declares an array: by its type, or by the value that follows. */
+/** Whether a declaration declares an array: by its type, or by the value that follows. */
 function declaresArray(reader: Reader): boolean {
   const sign = reader.peek(2).text;
   return (sign === ':' || sign === '=') && reader.peek(3).text === 'array';
 }
 
 function parseArrayDeclaration(reader: Reader): ArrayDeclaration {
-  reader.next();
+  const keyword = reader.next();
+  if (keyword.text !== 'var') {
+    const sentence = `An array of a function must be a var, not a ${keyword.text}.`;
+    throw reader.error(keyword.position, sentence, 'Write var name = array<type, length>(…).');
+  }
   const { text: name, position } = reader.name('a var');
   const types: ArrayType[] = [];
   if (reader.accept(':')) {

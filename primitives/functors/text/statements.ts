@@ -2,7 +2,7 @@ import type { Local, Operand, Statement } from '../../ir/ir.ts';
 import { MAX_LENGTH } from '../local-arrays.ts';
 import { append, block, declareArray, literal, use, writeLocal } from '../recorder.ts';
 import { declare } from '../variables.ts';
-import { evaluate, memberOf, type Place, placeIn, readPlace } from './expressions.ts';
+import { evaluate, memberOf, noArray, type Place, placeIn, readPlace, unresolved } from './expressions.ts';
 import { fallsThrough } from './flow.ts';
 import { coerce, coerceScalar, concrete } from './numbers.ts';
 import { applyBinary } from './operators.ts';
@@ -211,7 +211,7 @@ function lengthOf(context: Context, length: Expression): number {
   if (number !== undefined && number >= 1 && number <= MAX_LENGTH) return number;
   throw errorAt(length.position, 'argument', 'The length of an array must be known at compile time.', {
     expected: `a whole number from 1 to ${MAX_LENGTH}`,
-    ...(number === undefined ? {} : { got: number }),
+    got: number ?? 'a value that is computed',
   });
 }
 
@@ -258,6 +258,10 @@ function variableAt(context: Context, target: Expression): TextValue {
 
 function wholeVariableAt(context: Context, target: Expression): TextValue {
   if (target.kind === 'index') {
+    const { array } = target;
+    const indexed = array.kind === 'name' ? lookUp(context, array.name, array.position) : undefined;
+    if (array.kind === 'name' && indexed === undefined) throw unresolved(context, array.position, array.name);
+    if (indexed?.kind !== 'array') throw noArray(array.position);
     throw errorAt(target.position, 'assignment', 'A functor cannot write to an array of var<storage>.', {
       remedy: 'Return the value: a primitive stores it. Arrays of the function are var name: array<type, length>.',
     });

@@ -18,6 +18,16 @@ const slips: {
     (x) => q.If(x.eq(1), u32(1) as never, u32(2) as never),
   ],
   'If of two bodies': ['functor/argument', '.Else(', (x) => q.If(x.eq(1), () => {}, (() => {}) as never)],
+  'For with a step after its body': [
+    'functor/argument',
+    'For({ from, to, step }',
+    (x) => (q.For as Loose['For'])!(x, 0, () => {}, { step: -1 }),
+  ],
+  'a range of For with a step after its body': [
+    'functor/argument',
+    'For({ from, to, step }',
+    (x) => (q.For as Loose['For'])!({ from: x, to: 0 }, () => {}, -1),
+  ],
   'Var of a number': ['functor/argument', 'u32(0)', () => q.Var(0 as never)],
   'an index from the end': ['functor/index', 'length().sub(1)', (_, t: q.ArrayValue<'u32'>) => t.at(-1)],
   'an index in brackets': ['functor/javascript-operator', 't.at(i)', (x, t) => t[x as never]],
