@@ -16,6 +16,7 @@ import {
   someOptions,
 } from '../primitives/checks/kinds.ts';
 import { openFileBytes } from './file-bytes.ts';
+import { isHalfFloat } from './tables/half-float.ts';
 import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import { type Georeference, readGeoreference, uprightPlace } from './tiff/georeference.ts';
@@ -74,8 +75,9 @@ export interface GeoTiffSource extends RasterSource {
  * Opens one band of the first image of a GeoTIFF, to be read window by window.
  *
  * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW and PackBits;
- * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32. Cells are read bit for bit. Only
- * blocks that overlap a window are read. If a block is uncompressed, only its rows inside the window are read. A block
+ * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32. Cells are read bit for bit.
+ * Samples of 1, 2 or 4 bits without a sign become u8 as they are (0 may mean white, and palettes are not applied), and
+ * floats of 16 bits become f32. Only blocks that overlap a window are read. If a block is uncompressed, only its rows inside the window are read. A block
  * that is partly used by a window is cached for the next window. Cells of omitted blocks (GDAL's sparse files) have the
  * file's nodata value, or 0 if there is none. If the file says that cells represent points, each point is the centre of
  * a cell.
@@ -175,6 +177,7 @@ async function openBand<P>(
   noteSideFile(taken, { ...inFile, ...(await placesInTags(directory)) }, path!, notes);
   const nodataText = beside.nodata ?? inFile.nodata;
   const nodata = readNodata(options.nodata === undefined ? nodataText : String(options.nodata), layout.sample, notes);
+  if (layout.sample === 'f32' && layout.bits === 16) noteHalves(nodata, notes);
   noteOrientation((await directory.number('orientation')) ?? 1, notes);
   noteColours((await directory.number('photometricInterpretation')) ?? 1, band, notes);
   const fill = fillValue(nodataText, layout.sample);
@@ -217,6 +220,13 @@ async function openBand<P>(
       for (const mask of masks) await mask.close();
     },
   };
+}
+
+/** Notes a nodata value between two floats of 16 bits, which are the only ones that such a file can store. */
+function noteHalves(nodata: number | undefined, notes: Note[]): void {
+  if (nodata === undefined || Number.isNaN(nodata) || isHalfFloat(nodata)) return;
+  const message = `The nodata value ${nodata} cannot occur in floats of 16 bits, and marks no cell that is stored, as in GDAL.`;
+  notes.push({ code: 'raster/nodata-unusable', message });
 }
 
 /** Maximum bytes of the GDAL metadata. The limit suffices even for files with hundreds of bands. */

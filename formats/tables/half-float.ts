@@ -8,3 +8,11 @@ export function halfFloat(bits: number): number {
   const value = exponent < 31 ? size : fraction === 0 ? Number.POSITIVE_INFINITY : Number.NaN;
   return bits >> 15 === 1 ? -value : value;
 }
+
+/** Whether a number is a half-precision number: it has at most 11 significant bits, none of them below 2⁻²⁴. */
+export function isHalfFloat(value: number): boolean {
+  if (!Number.isFinite(value)) return true;
+  const size = Math.abs(value);
+  const step = Math.max(-24, Math.floor(Math.log2(size)) - 10);
+  return size <= 65504 && Number.isInteger(size / 2 ** step);
+}

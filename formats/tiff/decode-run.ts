@@ -3,7 +3,7 @@ import { SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
 import { fileError } from '../file-error.ts';
 import { truncated } from './byte-source.ts';
 import { decodeBlockNow } from './decode.ts';
-import type { BlockCoding } from './layout.ts';
+import { type BlockCoding, wordBytes } from './layout.ts';
 import { unpackPieces } from './pieces.ts';
 import { blockOf, copyPiece } from './place-cells.ts';
 import { wordsOver } from './samples.ts';
@@ -35,11 +35,10 @@ export function decodeRun(request: RunRequest): void {
   const pieces = unpackPieces(request.pieces);
   const start = pieces[0]!.offset;
   const end = pieces.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
-  const size = SAMPLE_BYTES[coding.sample];
   // Samples stay aligned in memory as in the file, so that samples of uncompressed blocks need no copy.
-  const shift = start % size;
+  const shift = start % wordBytes(coding);
   const packed = readBytes(request, shift, start, end - start);
-  const target = wordsOver(new Uint8Array(cells), size);
+  const target = wordsOver(new Uint8Array(cells), SAMPLE_BYTES[coding.sample]);
   pieces.forEach((piece, i) => {
     const from = shift + piece.offset - start;
     const bytes = packed.subarray(from, from + piece.packedBytes);

@@ -1,17 +1,16 @@
 import { promisify } from 'node:util';
 import { inflate, inflateSync } from 'node:zlib';
-import { SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { messageOf } from '../../primitives/checks/message-of.ts';
-import { type BlockCoding, rowBytes } from './layout.ts';
+import { type BlockCoding, rowBytes, wordBytes } from './layout.ts';
 import { unpackLzw } from './lzw.ts';
 import { unpackPackBits } from './packbits.ts';
 import { undoDifferences, undoFloatDifferences } from './predictor.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words, wordsOver } from './samples.ts';
 
 /**
- * Decodes a block, or some rows of an uncompressed block, to samples in the machine's byte order. Deflate is
- * decompressed on libuv's thread pool; all other compressions are decompressed on the calling thread.
+ * Decodes a block, or some rows of an uncompressed block, to samples in the machine's byte order, or to bytes if
+ * several samples share a byte. Deflate is decompressed on libuv's thread pool; all other compressions are decompressed on the calling thread.
  *
  * @param size - Expected number of decompressed bytes.
  * @throws FormatError if the block decodes to fewer bytes, or cannot be decoded.
@@ -108,10 +107,10 @@ function corrupt(file: string, block: number, reason: string, cause?: unknown): 
 }
 
 function toWords(bytes: Uint8Array, coding: BlockCoding): Words {
-  const { sample, littleEndian, predictor, blockColumns, interleaved } = coding;
+  const { littleEndian, predictor, blockColumns, interleaved } = coding;
   const rowWords = blockColumns * interleaved;
-  if (predictor === 'float') return undoFloatDifferences(bytes, rowWords, interleaved);
-  const size = SAMPLE_BYTES[sample];
+  const size = wordBytes(coding);
+  if (predictor === 'float') return undoFloatDifferences(bytes, rowWords, interleaved, size);
   const words = wordsOver(littleEndian === LITTLE_ENDIAN_MACHINE ? bytes : swappedBytes(bytes, size), size);
   if (predictor === 'difference') undoDifferences(words, rowWords, interleaved);
   return words;

@@ -15,7 +15,10 @@ export type Predictor = 'none' | 'difference' | 'float';
 
 /** How the samples of a block are stored. */
 export interface BlockCoding {
+  /** The type of the cells. Samples of fewer bits become such cells when they are copied to their places. */
   readonly sample: Sample;
+  /** Number of bits of a sample in the file. With 1, 2 or 4, each row of a block begins with a new byte. */
+  readonly bits: number;
   readonly littleEndian: boolean;
   readonly compression: Compression;
   readonly predictor: Predictor;
@@ -53,22 +56,22 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
   const height = await sizeTag(directory, 'imageLength', file);
   const samples = (await directory.number('samplesPerPixel')) ?? 1;
   checkBand(band, samples, file);
-  const sample = await readSample(directory, samples, band, file);
+  const stored = await readSample(directory, samples, band, file);
   const separate = await readSeparate(directory, file);
   const interleaved = separate ? 1 : samples;
   const compression = await readCompression(directory, file);
   const grid = await readBlockGrid(directory, width, height, file);
-  const shape: BlockShape = { ...grid, width, rowBytes: grid.blockColumns * interleaved * SAMPLE_BYTES[sample] };
+  const shape: BlockShape = { ...grid, width, cellBits: interleaved * stored.bits };
   const firstBlock = separate ? (band - 1) * grid.blocks : 0;
   const { offsets, byteCounts } = await readBlocks(source, directory, shape, height, firstBlock, compression);
   return {
     ...grid,
     width,
     height,
-    sample,
+    ...stored,
     littleEndian: directory.littleEndian,
     compression,
-    predictor: await readPredictor(directory, compression, sample, file),
+    predictor: await readPredictor(directory, compression, stored, file),
     interleaved,
     position: separate ? 0 : band - 1,
     offsets,
@@ -97,7 +100,15 @@ function checkBand(band: number, samples: number, file: string): void {
   });
 }
 
-async function readSample(directory: TiffDirectory, samples: number, band: number, file: string): Promise<Sample> {
+/** The type of the cells, and the number of bits of a sample in the file. */
+type StoredSample = Pick<BlockCoding, 'sample' | 'bits'>;
+
+async function readSample(
+  directory: TiffDirectory,
+  samples: number,
+  band: number,
+  file: string,
+): Promise<StoredSample> {
   const bits = (await directory.numbers('bitsPerSample', samples)) ?? Float64Array.of(1);
   const formats = (await directory.numbers('sampleFormat', samples)) ?? Float64Array.of(1);
   const names = Array.from({ length: Math.min(samples, Math.max(bits.length, formats.length)) }, (_, i) =>
@@ -107,9 +118,18 @@ async function readSample(directory: TiffDirectory, samples: number, band: numbe
   if (names.some((other) => other !== name)) {
     throw unsupported('sample-type', `bands of different types (${[...new Set(names)].join(', ')})`, file);
   }
-  if (Object.hasOwn(SAMPLE_BYTES, name)) return name as Sample;
+  const sample = NARROW[name] ?? name;
+  if (Object.hasOwn(SAMPLE_BYTES, sample)) return { sample: sample as Sample, bits: bits[band - 1] ?? bits[0]! };
   throw unsupported('sample-type', `samples of type ${name}`, file);
 }
+
+/** The cells that samples of fewer bits become, by the names of such samples. */
+const NARROW: Readonly<Record<string, Sample>> = {
+  '1-bit unsigned': 'u8',
+  '2-bit unsigned': 'u8',
+  '4-bit unsigned': 'u8',
+  f16: 'f32',
+};
 
 /** Name of a sample type in error messages, such as `u16`, `f64`, `4-bit unsigned` or `complex f32`. */
 function describeSample(format: number, bits: number): string {
@@ -172,7 +192,7 @@ const OTHER_TYPE =
 
 const EXPECTED: Readonly<Record<string, string>> = {
   compression: 'none, deflate, LZW or PackBits',
-  'sample-type': 'u8, i8, u16, i16, u32, i32 or f32, the same in all bands',
+  'sample-type': 'u8, i8, u16, i16, u32, i32, f16, f32, or 1, 2 or 4 bits without a sign, the same in all bands',
   colours: 'grey, palette or RGB',
   'fill-order': 'the high bit first',
 };
@@ -180,15 +200,15 @@ const EXPECTED: Readonly<Record<string, string>> = {
 async function readPredictor(
   directory: TiffDirectory,
   compression: Compression,
-  sample: Sample,
+  { sample, bits }: StoredSample,
   file: string,
 ): Promise<Predictor> {
   const code = (await directory.number('predictor')) ?? 1;
   const applies = compression === 'lzw' || compression === 'deflate';
   if (code === 1 || !applies) return 'none';
-  if (code === 2) return 'difference';
+  if (code === 2 && bits >= 8) return 'difference';
   if (code === 3 && sample === 'f32') return 'float';
-  throw damaged(file, `its predictor is ${code} on samples of type ${sample}`);
+  throw damaged(file, `its predictor is ${code} on samples of ${bits} bits (${sample})`);
 }
 
 interface BlockGrid {
@@ -201,7 +221,8 @@ interface BlockGrid {
 
 interface BlockShape extends BlockGrid {
   readonly width: number;
-  readonly rowBytes: number;
+  /** Number of bits of all interleaved samples of a cell. */
+  readonly cellBits: number;
 }
 
 async function readBlockGrid(
@@ -272,7 +293,7 @@ function deriveCounts(
   }
   return offsets.map((offset, block) => {
     if (offset === 0) return 0;
-    if (compression === 'none') return decodedRows(shape, height, block) * shape.rowBytes;
+    if (compression === 'none') return decodedRows(shape, height, block) * bytesOfRow(shape, shape.blockColumns);
     return Math.max(0, next.get(offset)! - offset);
   });
 }
@@ -290,11 +311,12 @@ function checkBlock(
   compression: Compression,
 ): void {
   if (byteCount === 0) return;
-  const bytes = decodedRows(shape, height, block) * shape.rowBytes;
+  const bytesInRow = bytesOfRow(shape, shape.blockColumns);
+  const bytes = decodedRows(shape, height, block) * bytesInRow;
   const isPadded = shape.tiled && compression === 'none';
   const needed = isPadded ? bytes - padding(shape, block) : Math.ceil(bytes / MAX_EXPANSION[compression]);
   // Only the padding of an uncompressed tile may lie beyond the end of the file.
-  const slack = isPadded ? Math.min(byteCount, shape.blockRows * shape.rowBytes) - needed : 0;
+  const slack = isPadded ? Math.min(byteCount, shape.blockRows * bytesInRow) - needed : 0;
   if (!(offset >= 0 && byteCount >= 0 && offset + byteCount - Math.max(0, slack) <= source.size)) {
     const name = `The ${shape.tiled ? 'tile' : 'strip'} ${block}`;
     throw truncated(source.file, source.size, offset, byteCount, name);
@@ -304,9 +326,14 @@ function checkBlock(
 }
 
 /** Number of bytes at the end of a block that lie to the right of the raster. */
-function padding({ blockColumns, blocksAcross, rowBytes, width }: BlockShape, block: number): number {
-  const right = ((block % blocksAcross) + 1) * blockColumns;
-  return (Math.max(0, right - width) * rowBytes) / blockColumns;
+function padding(shape: BlockShape, block: number): number {
+  const { blockColumns, blocksAcross, width } = shape;
+  const inside = Math.min(blockColumns, width - (block % blocksAcross) * blockColumns);
+  return bytesOfRow(shape, blockColumns) - bytesOfRow(shape, inside);
+}
+
+function bytesOfRow({ cellBits }: Pick<BlockShape, 'cellBits'>, columns: number): number {
+  return Math.ceil((columns * cellBits) / 8);
 }
 
 /**
@@ -322,6 +349,15 @@ export function decodedRows(
 }
 
 /** Number of bytes in a row of a block, after decompression. */
-export function rowBytes({ blockColumns, interleaved, sample }: BlockCoding): number {
-  return blockColumns * interleaved * SAMPLE_BYTES[sample];
+export function rowBytes({
+  blockColumns,
+  interleaved,
+  bits,
+}: Pick<BlockCoding, 'blockColumns' | 'interleaved' | 'bits'>): number {
+  return bytesOfRow({ cellBits: interleaved * bits }, blockColumns);
+}
+
+/** Number of bytes of the words that a decoded block consists of: of a sample, or of bytes that samples share. */
+export function wordBytes({ bits }: Pick<BlockCoding, 'bits'>): 1 | 2 | 4 {
+  return Math.max(1, bits / 8) as 1 | 2 | 4;
 }

@@ -118,13 +118,11 @@ async function maskIn(
   }
   const bands = (await directory.number('samplesPerPixel')) ?? 1;
   const band = bands === 1 ? 1 : Math.min(of.band, bands);
-  const bits = (await directory.number('bitsPerSample')) ?? 1;
-  const isBits = bits === 1 && bands === 1;
-  const layout = await readLayout(source, isBits ? bytesOfBits(directory) : directory, band);
+  const layout = await readLayout(source, directory, band);
   of.checkBlocks(layout, source.file);
   const reader = windowReader({ source, layout, fill: 0, keepBytes: of.keepBytes, threads: 0 });
-  const read = (window: Window, signal: AbortSignal | undefined) => reader.read(window, signal) as Promise<Uint8Array>;
-  return { name, read: isBits ? readsBits(read) : wholeValues(read), close: () => source.close() };
+  const read = wholeValues((window, signal) => reader.read(window, signal));
+  return { name, read, close: () => source.close() };
 }
 
 type MaskRead = BandMask['read'];
@@ -135,40 +133,6 @@ function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => 
     const values = await read(window, signal);
     return values instanceof Uint8Array ? values : Uint8Array.from(values, (value) => (value === 0 ? 0 : 1));
   };
-}
-
-/**
- * Converts a reader of packed bytes (eight cells per byte) to a reader of one byte per cell. Each row of the mask
- * begins with a new byte. The first cell in a byte is its high bit.
- */
-function readsBits(read: MaskRead): MaskRead {
-  return async ({ column, row, columns, rows }, signal) => {
-    const first = column >> 3;
-    const across = ((column + columns + 7) >> 3) - first;
-    const bytes = await read({ column: first, row, columns: across, rows }, signal);
-    const cells = new Uint8Array(columns * rows);
-    for (let line = 0, cell = 0; line < rows; line++) {
-      for (let at = column - 8 * first; at < column - 8 * first + columns; at++, cell++) {
-        cells[cell] = (bytes[line * across + (at >> 3)]! >> (7 - (at & 7))) & 1;
-      }
-    }
-    return cells;
-  };
-}
-
-/**
- * Describes a 1-bit image as an image of bytes, with eight cells per byte, so that the image can be read like any other
- * image of bytes.
- */
-function bytesOfBits(directory: TiffDirectory): TiffDirectory {
-  const inBytes = async (tag: 'imageWidth' | 'tileWidth'): Promise<Float64Array | undefined> =>
-    (await directory.numbers(tag, 1))?.map((cells) => Math.ceil(cells / 8));
-  const numbers: TiffDirectory['numbers'] = async (tag, max) => {
-    if (tag === 'imageWidth' || tag === 'tileWidth') return inBytes(tag);
-    if (tag === 'bitsPerSample') return Float64Array.of(8);
-    return directory.numbers(tag, max);
-  };
-  return { ...directory, numbers, number: async (tag) => (await numbers(tag, 1))?.[0] };
 }
 
 /** Values of the tag ExtraSamples that mean an alpha band. The colours are premultiplied by alpha (1) or not (2). */

@@ -1,9 +1,10 @@
-import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
-import type { BlockCoding } from './layout.ts';
+import { type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import { halfFloat } from '../tables/half-float.ts';
+import { type BlockCoding, rowBytes } from './layout.ts';
 import type { Piece } from './pieces.ts';
 import type { Words } from './samples.ts';
 
-type BlockLayout = Pick<BlockCoding, 'blockColumns' | 'blockRows' | 'interleaved' | 'position'>;
+type BlockLayout = Pick<BlockCoding, 'sample' | 'bits' | 'blockColumns' | 'blockRows' | 'interleaved' | 'position'>;
 type Place = Pick<Piece, 'left' | 'top' | 'bottom'>;
 
 /** Number of samples up to which a loop copies a row faster than `set`. */
@@ -11,7 +12,9 @@ const SHORT_ROW = 64;
 
 /**
  * Copies the samples of a piece to their positions in a window, whose first cell is cell `start` of `target`. Samples
- * outside the window are skipped.
+ * outside the window are skipped. Samples of 1, 2 or 4 bits and floats of 16 bits become whole cells.
+ *
+ * @param words - The samples; bytes if several samples share a byte.
  */
 export function copyPiece(
   target: Words,
@@ -24,8 +27,9 @@ export function copyPiece(
   const { blockColumns, interleaved, position } = layout;
   const { fromRow, toRow, fromColumn, toColumn } = overlap(window, layout, piece);
   const count = toColumn - fromColumn;
-  const isLong = interleaved === 1 && count > SHORT_ROW;
-  if (interleaved === 1 && window.columns === blockColumns && window.column === piece.left) {
+  const isStored = layout.bits === 8 * SAMPLE_BYTES[layout.sample];
+  const isLong = isStored && interleaved === 1 && count > SHORT_ROW;
+  if (isStored && interleaved === 1 && window.columns === blockColumns && window.column === piece.left) {
     const from = (fromRow - piece.top) * blockColumns;
     target.set(
       words.subarray(from, from + (toRow - fromRow) * blockColumns),
@@ -34,9 +38,12 @@ export function copyPiece(
     return;
   }
   for (let row = fromRow; row < toRow; row++) {
-    const from = ((row - piece.top) * blockColumns + fromColumn - piece.left) * interleaved + position;
+    const first = (fromColumn - piece.left) * interleaved + position;
+    const from = (row - piece.top) * blockColumns * interleaved + first;
     const to = start + (row - window.row) * window.columns + fromColumn - window.column;
-    if (isLong) target.set(words.subarray(from, from + count), to);
+    if (layout.bits < 8) copyBits(target, to, words, (row - piece.top) * rowBytes(layout), first, count, layout);
+    else if (!isStored) copyHalves(target, to, words, from, count, interleaved);
+    else if (isLong) target.set(words.subarray(from, from + count), to);
     else copyWords(target, to, words, from, count, interleaved);
   }
 }
@@ -47,6 +54,32 @@ function copyWords(target: Words, to: number, words: Words, from: number, count:
   else if (target instanceof Uint32Array) for (let i = 0; i < count; i++) target[to + i] = words[from + i * step]!;
   else for (let i = 0; i < count; i++) target[to + i] = words[from + i * step]!;
 }
+
+/** Copies `count` samples of a few bits each, which begin with sample `first` of the row that begins at byte `row`. */
+function copyBits(
+  target: Words,
+  to: number,
+  bytes: Words,
+  row: number,
+  first: number,
+  count: number,
+  { bits, interleaved }: BlockLayout,
+): void {
+  const ones = 2 ** bits - 1;
+  for (let i = 0, at = first * bits; i < count; i++, at += interleaved * bits) {
+    // The first sample of a byte stands in its high bits.
+    target[to + i] = (bytes[row + (at >> 3)]! >> (8 - bits - (at & 7))) & ones;
+  }
+}
+
+/** Copies `count` floats of 16 bits, every `step`th of `words`, as the bits of floats of 32 bits. */
+function copyHalves(target: Words, to: number, words: Words, from: number, count: number, step: number): void {
+  widened ??= new Uint32Array(Float32Array.from({ length: 2 ** 16 }, (_, half) => halfFloat(half)).buffer);
+  for (let i = 0; i < count; i++) target[to + i] = widened[words[from + i * step]!]!;
+}
+
+/** The bits of all floats of 16 bits as floats of 32 bits. */
+let widened: Uint32Array | undefined;
 
 /** The rectangle of the block to which a piece belongs. The rectangle may extend beyond the raster. */
 export function blockOf({ left, top }: Place, { blockColumns, blockRows }: BlockLayout): Window {

@@ -1,4 +1,4 @@
-import { LITTLE_ENDIAN_MACHINE, type Words } from './samples.ts';
+import { LITTLE_ENDIAN_MACHINE, type Words, wordsOver } from './samples.ts';
 
 /**
  * Undoes TIFF's horizontal differencing (predictor 2, TIFF 6.0 section 14) in place. Each stored value is the
@@ -29,26 +29,26 @@ function addUp(words: Words, from: number, to: number, stride: number): void {
  * all its floats, then the second bytes, and so on down to the low bytes. Each byte is stored as the difference from
  * the byte `stride` positions earlier.
  *
+ * @param size - Number of bytes of a float.
  * @returns The bits of the floats, in the machine's byte order.
  */
-export function undoFloatDifferences(bytes: Uint8Array, rowWords: number, stride: number): Uint32Array {
-  const inWords = LITTLE_ENDIAN_MACHINE && stride === 1 && rowWords % 4 === 0 && bytes.byteOffset % 4 === 0;
-  return inWords ? undoByWords(bytes, rowWords) : undoByBytes(bytes, rowWords, stride);
+export function undoFloatDifferences(bytes: Uint8Array, rowWords: number, stride: number, size: 1 | 2 | 4): Words {
+  const isAligned = LITTLE_ENDIAN_MACHINE && stride === 1 && rowWords % 4 === 0 && bytes.byteOffset % 4 === 0;
+  return size === 4 && isAligned ? undoByWords(bytes, rowWords) : undoByBytes(bytes, rowWords, stride, size);
 }
 
-function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number): Uint32Array {
-  const rowBytes = rowWords * 4;
-  const words = new Uint32Array(bytes.length / 4);
+function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number, size: 1 | 2 | 4): Words {
+  const rowBytes = rowWords * size;
+  const floats = new Uint8Array(bytes.length);
   for (let row = 0; row + rowBytes <= bytes.length; row += rowBytes) {
     addUp(bytes, row, row + rowBytes, stride);
-    const first = row / 4;
-    for (let i = 0, at = row; i < rowWords; i++, at++) {
-      const [high, second] = [bytes[at]!, bytes[at + rowWords]!];
-      const [third, low] = [bytes[at + 2 * rowWords]!, bytes[at + 3 * rowWords]!];
-      words[first + i] = (high << 24) | (second << 16) | (third << 8) | low;
+    for (let place = 0; place < size; place++) {
+      const from = row + place * rowWords;
+      const to = row + (LITTLE_ENDIAN_MACHINE ? size - 1 - place : place);
+      for (let i = 0; i < rowWords; i++) floats[to + i * size] = bytes[from + i]!;
     }
   }
-  return words;
+  return wordsOver(floats, size);
 }
 
 /**

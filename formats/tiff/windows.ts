@@ -233,8 +233,8 @@ async function readOnThreads(
  * millions of blocks.
  */
 function codingOf(layout: BandLayout): BlockCoding {
-  const { sample, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position } = layout;
-  return { sample, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position };
+  const { sample, bits, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position } = layout;
+  return { sample, bits, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position };
 }
 
 /**

@@ -45,10 +45,11 @@ export async function readPage(source: ByteSource, directory: TiffDirectory, cha
   if (colours === undefined)
     throw unsupported('colours', OTHER_COLOURS[photometric] ?? `colours of kind ${photometric}`, file);
   const layouts = await readLayouts(source, directory, colours);
-  const { width, height, sample } = layouts[0]!;
+  const { width, height, sample, bits: stored } = layouts[0]!;
   checkSize(width, height, { file });
   if (sample !== 'u8' && sample !== 'i8' && sample !== 'u16' && sample !== 'i16')
     throw unsupported('sample-type', `samples of type ${sample}`, file);
+  if (stored < 8) throw unsupported('sample-type', `samples of ${stored} bits`, file);
   const bits = sample === 'u8' || sample === 'i8' ? 8 : 16;
   const palette = colours === 'palette' ? await readPalette(directory, bits, file) : undefined;
   const isSigned = sample === 'i8' || sample === 'i16';

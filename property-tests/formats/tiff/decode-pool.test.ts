@@ -130,6 +130,7 @@ describe('decoder threads', () => {
 describe('a decoder pool', () => {
   const plainCoding: Omit<BlockCoding, 'blockColumns' | 'blockRows'> = {
     sample: 'u8',
+    bits: 8,
     littleEndian: true,
     compression: 'none',
     predictor: 'none',
