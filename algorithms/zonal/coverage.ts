@@ -196,6 +196,8 @@ function quotientAt(edges: ArrayValue<'u32'>, at: U32, k: U32): U32 {
 export interface Coverage {
   readonly plan: WindowPlan;
   readonly masks: Column<'u32'>;
+  /** Whether other windows need the bitmaps too, so that nothing may change them. */
+  readonly isKept: boolean;
   /**
    * For each tile, the index of its first cell in the stored cells. `pitch` is the distance in cells from one row of a
    * tile to the next.
@@ -222,7 +224,7 @@ export function coverZones(
   context: Context,
   table: EdgeTable,
   plan: WindowPlan,
-  { tileStarts, pitch }: Pick<PlacedCells, 'tileStarts' | 'pitch'>,
+  placed: Pick<PlacedCells, 'tileStarts' | 'pitch'>,
 ): Coverage {
   return context.scope(() => {
     const { window, tile } = plan;
@@ -253,8 +255,18 @@ export function coverZones(
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
     const masks = fillBits(context, toggles);
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
-    return { plan, masks, tileStarts, pitch, pairs: listPairs(plan) };
+    return coverageOf(plan, masks, placed);
   });
+}
+
+/** The coverage of a window by its bitmaps. `isKept` says that others need the bitmaps too. */
+export function coverageOf(
+  plan: WindowPlan,
+  masks: Column<'u32'>,
+  { tileStarts, pitch }: Pick<PlacedCells, 'tileStarts' | 'pitch'>,
+  isKept = false,
+): Coverage {
+  return { plan, masks, isKept, tileStarts, pitch, pairs: listPairs(plan) };
 }
 
 const wordOfSheet = fn(

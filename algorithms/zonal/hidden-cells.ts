@@ -69,6 +69,8 @@ const countHidden = forTile((tile) =>
   }),
 );
 
+const ownWord = fn('ownWord', { word: u32 }, u32, ({ word }) => word);
+
 const remainingWord = forTile((tile) =>
   fn(
     'remainingWord',
@@ -95,11 +97,12 @@ const remainingWord = forTile((tile) =>
  * @param hidden - Bits of the cells, by tiles of the window.
  */
 export function hideCells(context: Context, coverage: Coverage, hidden: BlockBits): Coverage {
-  const { plan, masks } = coverage;
+  const { plan } = coverage;
   const pairs = pairsWith(coverage.pairs, hidden.starts);
-  const hiddenCounts = context.scope(() => {
+  return context.scope(() => {
     const counts = context.column(new Uint32Array(plan.zones.length));
-    if (pairs.zone.length === 0) return counts;
+    if (pairs.zone.length === 0) return { ...coverage, hiddenCounts: counts };
+    const masks = coverage.isKept ? context.materialize(map(ownWord, { word: coverage.masks })) : coverage.masks;
     const { tile } = plan;
     const bits = { masks, hidden: context.column(hidden.bits), hiddenPitch: hidden.pitch };
     const [word, pitch, start] = [pairs.word, pairs.pitch, pairs.start].map((field) => context.column(field)) as [
@@ -126,9 +129,8 @@ export function hideCells(context: Context, coverage: Coverage, hidden: BlockBit
       ['u32', 'u32'],
       [{ to: masks, value: 0, index: 1 }],
     );
-    return counts;
+    return { ...coverage, masks, isKept: false, hiddenCounts: counts };
   });
-  return { ...coverage, hiddenCounts };
 }
 
 type HidingPairs = Record<'zone' | 'word' | 'pitch' | 'start', Uint32Array>;

@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 
+export { createOverlay, type Overlay, type OverlayOptions } from './overlay.ts';
 export type { ZoneStatistics } from './statistics.ts';
 export type { SurfaceJob } from './surface.ts';
 export type { Binning, WithStatistics, ZonalBins, ZonalHistogram } from './types.ts';

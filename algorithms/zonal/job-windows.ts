@@ -1,7 +1,7 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
 import { type RasterSource, SAMPLE_BYTES, type Window } from '../geometry/raster.ts';
-import { planWindow, type WindowPlan, type WindowSize, windowsOf, type ZoneBoxes } from './window-plan.ts';
+import { type WindowPlan, type WindowSize, windowsOf } from './window-plan.ts';
 
 /** Maximum number of cells per window, so that the counters of the statistics do not overflow. */
 const WINDOW_CELLS = 2 ** 24;
@@ -31,6 +31,8 @@ export interface WindowLimits {
   readonly tile: number;
   /** Maximum bytes of device memory for counting one window. */
   readonly memoryBytes: number;
+  /** Plans a window. */
+  planOf(window: Window): WindowPlan;
   /** Number of bytes of device memory for counting a window with this plan. */
   bytesOf(plan: WindowPlan): number;
   /** Whether cells of a window are neither stored nor summed. Undefined if all are. */
@@ -54,15 +56,10 @@ export interface PlannedWindow {
  * @throws OutOfMemoryError `zonal/window-memory-bytes` while iterating, if counting a single tile takes more than
  *   `memoryBytes`.
  */
-export function* jobWindows(
-  raster: RasterSource,
-  boxes: ZoneBoxes,
-  zones: number,
-  limits: WindowLimits,
-): Generator<PlannedWindow> {
+export function* jobWindows(raster: RasterSource, limits: WindowLimits): Generator<PlannedWindow> {
   let passedCells = 0;
   for (const window of cutWindows(raster, limits)) {
-    for (const plan of fitWindow(raster, window, boxes, zones, limits)) {
+    for (const plan of fitWindow(raster, window, limits)) {
       passedCells += plan.window.rows * plan.window.columns;
       if (plan.zones.length > 0) yield { plan, passedCells };
     }
@@ -85,14 +82,8 @@ function* cutLarge(window: Window, max: number, tile: number): Generator<Window>
   else for (const half of halves) yield* cutLarge(half, max, tile);
 }
 
-function* fitWindow(
-  raster: RasterSource,
-  window: Window,
-  boxes: ZoneBoxes,
-  zones: number,
-  limits: WindowLimits,
-): Generator<WindowPlan> {
-  const plan = planWindow(window, boxes, zones, limits.tile);
+function* fitWindow(raster: RasterSource, window: Window, limits: WindowLimits): Generator<WindowPlan> {
+  const plan = limits.planOf(window);
   const bytes = plan.zones.length === 0 ? 0 : limits.bytesOf(plan);
   const isStored = plan.zones.length > 0 && limits.isEncoded?.(plan) === false;
   const fits = bytes <= Math.min(AMPLE_BYTES, limits.memoryBytes);
@@ -103,7 +94,7 @@ function* fitWindow(
     yield plan;
     return;
   }
-  for (const half of halves) yield* fitWindow(raster, half, boxes, zones, limits);
+  for (const half of halves) yield* fitWindow(raster, half, limits);
 }
 
 /** Cuts a window into two halves along borders of tiles. Undefined if it has only one tile. */

@@ -3,6 +3,7 @@ import type { RasterSource } from '../geometry/raster.ts';
 import { rowCrossings } from '../geometry/row-crossings.ts';
 import { type BinEdges, type Classifier, createClassifier, type Slots } from './binning.ts';
 import { uploadEdges } from './coverage.ts';
+import type { PlacedOverlay } from './overlay.ts';
 import type { PlacedZones } from './placement.ts';
 import type { PlacedRaster } from './surface-places.ts';
 import { type CountJob, type PartWindow, partWindows, type RasterPart } from './zonal.ts';
@@ -20,7 +21,7 @@ export interface RasterParts {
 /** What the parts are made of. */
 export interface PartsOptions {
   readonly rasters: readonly RasterSource[];
-  readonly places: readonly Pick<PlacedRaster, 'taken'>[];
+  readonly places: readonly PlacedRaster[];
   readonly edges: BinEdges;
   readonly slots: Slots;
   place(at: number): PlacedZones;
@@ -34,6 +35,7 @@ export interface PartsOptions {
  */
 export function createParts(context: Context, job: CountJob, options: PartsOptions): RasterParts {
   const { rasters, places, edges, slots, place, onDone } = options;
+  const { overlay, fill = 'union' } = job;
   const classifiers = new Map<number | undefined, Classifier>();
   /** For each raster under way, the number of its windows that are not counted yet, and of those that are not planned. */
   const open = new Map<RasterPart, { waiting: number; isPlanned: boolean }>();
@@ -48,7 +50,7 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
     const { waiting, isPlanned } = open.get(part)!;
     if (waiting > 0 || !isPlanned) return;
     open.delete(part);
-    context.dispose(part.edges.edges);
+    if (part.kept === undefined) context.dispose(part.edges.edges);
     const done = Promise.resolve(onDone(part.raster));
     // An error is thrown when the parts are closed.
     done.catch(() => undefined);
@@ -58,14 +60,10 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
     *windows() {
       let before = 0;
       for (const [at, raster] of rasters.entries()) {
-        const placed = place(at);
-        const crossings = rowCrossings(placed.polygons, raster, {
-          shifts: placed.shifts,
-          ringSheets: placed.sheets?.ringSheets,
-          oddSheets: placed.oddSheets,
-        });
-        const table = uploadEdges(context, crossings, raster.height);
-        const part = { raster, taken: places[at]!.taken, edges: table, classifier: classifierOf(raster) };
+        const make = (): Pick<PlacedOverlay, 'placed' | 'edges'> => placeEdges(context, place(at), raster);
+        const kept = overlay?.placedOn(context, raster, places[at]!, fill, make);
+        const { placed, edges: table } = kept ?? make();
+        const part = { raster, taken: places[at]!.taken, edges: table, classifier: classifierOf(raster), kept };
         const state = { waiting: 0, isPlanned: false };
         open.set(part, state);
         for (const window of partWindows(job, part, placed)) {
@@ -82,9 +80,23 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
       end(part);
     },
     async close() {
-      for (const part of open.keys()) context.dispose(part.edges.edges);
+      for (const { kept, edges } of open.keys()) if (kept === undefined) context.dispose(edges.edges);
       for (const { captures } of classifiers.values()) context.dispose(...Object.values(captures));
       await Promise.all(ending);
     },
   };
+}
+
+/** Uploads the edges of zones that are placed on a raster. */
+function placeEdges(
+  context: Context,
+  placed: PlacedZones,
+  raster: RasterSource,
+): Pick<PlacedOverlay, 'placed' | 'edges'> {
+  const crossings = rowCrossings(placed.polygons, raster, {
+    shifts: placed.shifts,
+    ringSheets: placed.sheets?.ringSheets,
+    oddSheets: placed.oddSheets,
+  });
+  return { placed, edges: uploadEdges(context, crossings, raster.height) };
 }

@@ -33,7 +33,8 @@ export function planSurface(job: CountJob & { readonly rasters: readonly RasterS
   for (const raster of rasters) requireLongitudes(raster);
   const places = placeRasters(rasters);
   const onGrid = new Map<RasterGrid, ZonesOnGrid>();
-  for (const { grid } of places) if (!onGrid.has(grid)) onGrid.set(grid, snapZones(zones, grid));
+  const snapped = (grid: RasterGrid): ZonesOnGrid => job.overlay?.zonesOn(zones, grid) ?? snapZones(zones, grid);
+  for (const { grid } of places) if (!onGrid.has(grid)) onGrid.set(grid, snapped(grid));
   const edges = binEdges(binning);
   const slots = slotsFor(edges.lower.length, rasters);
   return {

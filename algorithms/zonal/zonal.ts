@@ -3,6 +3,7 @@ import { pull, stage } from '../../graph/index.ts';
 import {
   aFlag,
   aFunction,
+  anInstance,
   aPositive,
   aSignal,
   type FieldKinds,
@@ -14,7 +15,7 @@ import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
-import type { Cells, EncodedCells, RasterSource } from '../geometry/raster.ts';
+import type { Cells, EncodedCells, RasterSource, Window } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
 import {
@@ -26,17 +27,18 @@ import {
   wantsRows,
   wantsValues,
 } from './counting-way.ts';
-import { type Coverage, coverZones, type EdgeTable } from './coverage.ts';
+import { type Coverage, coverageOf, coverZones, type EdgeTable } from './coverage.ts';
 import { homeGroups, NO_HOMES } from './exact-sums.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
+import { Overlay, type PlacedOverlay } from './overlay.ts';
 import type { PlacedZones } from './placement.ts';
 import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
 import { aBinning, type Binning } from './types.ts';
 import { uniqueBytes } from './unique.ts';
 import { windowCounts } from './window-counts.ts';
-import type { WindowPlan } from './window-plan.ts';
+import { planWindow, type WindowPlan } from './window-plan.ts';
 import { foldWords } from './zone-folds.ts';
 
 /** Input of `zonalHistogram`. */
@@ -61,6 +63,8 @@ export interface ZonalJob {
    * Default 256 MiB.
    */
   readonly channelBytes?: number | undefined;
+  /** Keeps where the zones lie, for other jobs with rasters on the same grid; see `createOverlay`. */
+  readonly overlay?: Overlay | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of cells done so far and the number of cells of the raster. */
   onProgress?(doneCells: number, totalCells: number): void;
@@ -76,6 +80,8 @@ export interface RasterPart {
   readonly taken: readonly Box[];
   readonly edges: EdgeTable;
   readonly classifier: Classifier;
+  /** What other jobs share. */
+  readonly kept?: PlacedOverlay | undefined;
 }
 
 /** A window of a raster. `passedCells` includes the rasters before. */
@@ -86,7 +92,7 @@ export interface PartWindow extends PlannedWindow {
 /** Cuts a raster into windows whose counting fits in memory, two at a time; see {@link jobWindows}. */
 export function partWindows(
   job: CountJob,
-  { raster, taken, classifier }: RasterPart,
+  { raster, taken, classifier, kept }: RasterPart,
   { boxes }: PlacedZones,
 ): Iterable<PlannedWindow> {
   const { tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
@@ -95,7 +101,10 @@ export function partWindows(
   const isEncoded = mayCountEncoded(job, raster, tile)
     ? (plan: WindowPlan): boolean => countingWay(job, raster, plan, count) === 'encoded'
     : undefined;
-  return jobWindows(raster, boxes, job.zones.names.length, { tile, memoryBytes, bytesOf, isEncoded });
+  const zones = job.zones.names.length;
+  const plan = (window: Window): WindowPlan => planWindow(window, boxes, zones, tile);
+  const planOf = kept ? (window: Window): WindowPlan => kept.planOf(window, tile, () => plan(window)) : plan;
+  return jobWindows(raster, { tile, memoryBytes, planOf, bytesOf, isEncoded });
 }
 
 /** Default of {@link ZonalJob.memoryBytes}. */
@@ -122,6 +131,7 @@ export const JOB_FIELDS: FieldKinds<CountJob> = {
   tile: optional(aTileSide),
   memoryBytes: optional(aPositive()),
   channelBytes: optional(aPositive()),
+  overlay: optional(anInstance(Overlay)),
   signal: optional(aSignal),
   onProgress: optional(aFunction),
 };
@@ -269,6 +279,14 @@ function innermost(error: unknown): unknown {
 /** The cells of a window that is not read, because other rasters hold all of it. */
 const NO_CELLS: Cells = new Uint8Array();
 
+/** Gives the coverage of a window in the scope of the caller. What an overlay keeps belongs to no scope. */
+function coverWindow(context: Context, { plan, placed, part }: LoadedWindow): () => Coverage {
+  const { edges, kept } = part;
+  const cover = (): Coverage => coverZones(context, edges, plan, placed);
+  const masks = kept?.masksOf(plan, () => cover().masks);
+  return masks === undefined ? cover : () => coverageOf(plan, masks, placed, true);
+}
+
 /** Removes from the zones of a window the cells that other rasters hold. `leftOut` has their number for each zone. */
 function leaveOut(
   context: Context,
@@ -281,9 +299,10 @@ function leaveOut(
 }
 
 /** The number of cells of zones in a window that is not read. */
-async function countTaken(context: Context, { plan, placed, part }: LoadedWindow): Promise<number> {
-  const { edges, taken } = part;
-  const leftOut = context.scope(() => leaveOut(context, coverZones(context, edges, plan, placed), taken).leftOut!);
+async function countTaken(context: Context, loaded: LoadedWindow): Promise<number> {
+  const { taken } = loaded.part;
+  const cover = coverWindow(context, loaded);
+  const leftOut = context.scope(() => leaveOut(context, cover(), taken).leftOut!);
   try {
     return sumOf(await context.read(leftOut));
   } finally {
@@ -298,18 +317,15 @@ function sumOf(counts: Uint32Array): number {
 type Found = Omit<WindowTotals, 'homes'> & { readonly leftOut?: Uint32Array; readonly damage?: Uint32Array };
 
 /** Counts a window. Returns the number of cells of its zones that other rasters hold; a cell in two zones counts twice. */
-async function countWindow(
-  context: Context,
-  job: CountJob,
-  { plan, placed, part }: LoadedWindow,
-  totals: Totals,
-): Promise<number> {
-  const { raster, taken, edges } = part;
+async function countWindow(context: Context, job: CountJob, loaded: LoadedWindow, totals: Totals): Promise<number> {
+  const { plan, placed, part } = loaded;
+  const { raster, taken } = part;
   const { sample, nodata } = raster;
   const { cells } = placed;
   const homes = sample === 'f32' && !isEncoded(cells) ? homeGroups(cells, nodata) : NO_HOMES;
+  const cover = coverWindow(context, loaded);
   const results = context.scope(() => {
-    const { zones, leftOut } = leaveOut(context, coverZones(context, edges, plan, placed), taken);
+    const { zones, leftOut } = leaveOut(context, cover(), taken);
     const counts = windowCounts(context, job, part, zones, placed, homes);
     if (isEncoded(cells)) cells.release();
     else raster.reuse?.(cells);

