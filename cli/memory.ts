@@ -35,6 +35,8 @@ export interface MemoryShares {
   readonly counters: number;
   /** For data that is on the device at the same time. */
   readonly device: number;
+  /** For where zones lie on the grids of rasters, so that a series of rasters needs it only once. */
+  readonly overlay: number;
   /** For a single block or file that is held in addition to all other data. */
   readonly record: number;
 }
@@ -44,6 +46,7 @@ export function sharesOf(memoryBytes: number): MemoryShares {
   return {
     counters: Math.floor(memoryBytes / 4),
     device: Math.floor(memoryBytes / 4),
+    overlay: Math.max(1, Math.floor(memoryBytes / 16)),
     record: Math.floor(memoryBytes / 8),
   };
 }

@@ -1,7 +1,7 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import type { SurfaceJob, ZonalHistogram, ZonalJob } from '../algorithms/zonal/index.ts';
+import type { Overlay, OverlayOptions, SurfaceJob, ZonalHistogram, ZonalJob } from '../algorithms/zonal/index.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';
@@ -33,6 +33,7 @@ export type Receive = (surface: number, histogram: ZonalHistogram, backend: stri
 export interface CountParts<C> {
   zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
   surfaceHistogram(context: C, job: SurfaceJob): Promise<ZonalHistogram>;
+  createOverlay(context: C, zones: Zones, options: OverlayOptions): Promise<Overlay>;
 }
 
 /** What is counted, without the rasters. */
@@ -53,7 +54,12 @@ export async function countHere<C extends RunContext>(
   const sizes = surfaces.map((rasters) => cellsOf(rasters));
   const allCells = sizes.reduce((sum, cells) => sum + cells, 0);
   let before = 0;
-  await watched(counting, context, async (job) => {
+  await watched(counting, context, async (common) => {
+    // Rasters on one grid share where zones lie.
+    const { overlay: memoryBytes } = sharesOf(counting.options.memoryBytes);
+    using overlay =
+      surfaces.length > 1 ? await parts.createOverlay(context, counting.zones, { memoryBytes }) : undefined;
+    const job = { ...common, overlay };
     for (const [surface, rasters] of surfaces.entries()) {
       const onProgress = (done: number): void => job.onProgress?.(before + done, allCells);
       const [{ raster }] = rasters as readonly [CountedRaster];

@@ -11,5 +11,6 @@ export const zonalParts: ZonalParts<Context> = {
   openQueue: async ({ url, folder, queue }) =>
     (await import('../queues/redis-queue.ts')).redisQueue({ url, folder, queue }),
   zonalHistogram: imported(async () => (await import('../algorithms/zonal/index.ts')).zonalHistogram),
+  createOverlay: imported(async () => (await import('../algorithms/zonal/index.ts')).createOverlay),
   surfaceHistogram: imported(async () => (await import('../algorithms/zonal/index.ts')).surfaceHistogram),
 };

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { RasterSource } from '../algorithms/geometry/raster.ts';
+import type { RasterGrid, RasterSource } from '../algorithms/geometry/raster.ts';
 import { listNames, type Note } from '../algorithms/notes.ts';
 import { expandPatterns } from '../formats/file-patterns.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
@@ -52,6 +52,22 @@ export function againNotes(again: readonly string[]): Note[] {
   const many = again.length === 1 ? '1 raster is' : `${again.length} rasters are`;
   const message = `${many} named again, and counted once, where first named: ${listNames(again, SHOWN)}.`;
   return [{ code: 'zonal/raster-again', message, count: again.length }];
+}
+
+/** The note `zonal/other-grids`, for rasters that are not on the grid of the first, so that zones are placed anew for them. */
+export function gridNotes(rasters: readonly { readonly path: string; readonly raster: RasterGrid }[]): Note[] {
+  const gridOf = ({ width, height, originX, originY, stepX, stepY }: RasterGrid): string =>
+    [width, height, originX, originY, stepX, stepY].join();
+  const first = rasters[0]!;
+  const others = rasters.filter(({ raster }) => gridOf(raster) !== gridOf(first.raster));
+  if (others.length === 0) return [];
+  const names = listNames(
+    others.map(({ path }) => path),
+    SHOWN,
+  );
+  const many = others.length === 1 ? '1 raster is' : `${others.length} of ${rasters.length} rasters are`;
+  const message = `${many} on another grid than ${listNames([first.path], 1)}, so zones were placed anew there: ${names}.`;
+  return [{ code: 'zonal/other-grids', message, count: others.length }];
 }
 
 const SHOWN = 3;

@@ -18,6 +18,7 @@ import type { QueueParts, QueueRun } from './zonal-queue.ts';
 import {
   againNotes,
   closeAll,
+  gridNotes,
   maxBlockBytes,
   notesOnRasters,
   type OpenedRaster,
@@ -112,6 +113,7 @@ async function compute<C extends RunContext>(
     take(notesOnRasters(reconciled));
     signal.throwIfAborted();
     const context = await starting;
+    if (!options.merge) take(gridNotes(reconciled));
     const surfaces = options.merge || reconciled.length === 1 ? [reconciled] : reconciled.map((one) => [one]);
     const counting: Counting = { options, zones, surfaces, take, log, signal };
     const results = resultsOf(counting, notes, write);

@@ -102,7 +102,7 @@ export class Overlay {
 
   /** Frees what is kept. Call it when all jobs that share the overlay have ended; later jobs keep anew. */
   dispose(): void {
-    this.#context.dispose(...this.#kept);
+    for (const column of this.#kept) this.#context.dispose(column);
     this.#kept = [];
     this.#bytes = 0;
     this.#onGrid.clear();
@@ -148,7 +148,7 @@ export interface OverlayOptions {
  *   await raster.close();
  * }
  * overlay.dispose();
- * means; // ['20.65', '20.65']
+ * means; // ['18.26', '18.26']
  */
 export function createOverlay(context: Context, zones: Zones, options: OverlayOptions = {}): Overlay {
   const kinds = { context: aContext, zones: someZones, options: someOverlayOptions };

@@ -108,6 +108,7 @@ function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
       return changes.count?.(job) ?? counted(job);
     },
     surfaceHistogram: () => Promise.reject(new Error('There is one raster.')),
+    createOverlay: () => Promise.reject(new Error('There is one raster.')),
     openQueue: () => Promise.reject(new Error('There is no queue.')),
   };
 }

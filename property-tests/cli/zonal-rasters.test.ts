@@ -108,6 +108,39 @@ describe('several rasters', () => {
     expect(await answer(['relief/b*'], ...BINS, '--format', 'json', '--merge')).toBe(expected);
   });
 
+  plainTest('on one grid share where zones lie, and give the rows that each gives alone', async () => {
+    for (const month of [1, 2, 3])
+      await shop.writeRaster(
+        `zz${month}.tif`,
+        {},
+        Array.from({ length: 12 }, (_, cell) => (cell * month) % 7),
+      );
+    const months = [1, 2, 3].map((month) => `zz${month}.tif`);
+    const { stdout, stderr } = await run(months, '--stats', '-', ...BINS, '--out', '@series.csv');
+    expect(stderr).not.toContain('on another grid');
+    const alone = await Promise.all(
+      months.map((month) => answer([month], '--stats', '-', ...BINS, '--out', '@one.csv')),
+    );
+    const rows = alone.flatMap((text, at) =>
+      text
+        .split('\n')
+        .slice(1, -1)
+        .map((row) => `${months[at]},${row}`),
+    );
+    expect(stdout.replaceAll(`${shop.folder}/`, '').split('\n').slice(1, -1)).toEqual(rows);
+  });
+
+  plainTest('on other grids than the first are told', async () => {
+    const { stderr } = await run(['relief/b.tif', 'fine.tif', 'relief/a.tif'], ...BINS, '--json-log');
+    const notes = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    const [note] = notes.filter(({ code }) => code === 'zonal/other-grids');
+    expect(note).toMatchObject({ event: 'note', count: 2 });
+    expect(note.message).toMatch(/^2 of 3 rasters are on another grid than ".*b\.tif", .*fine\.tif", ".*a\.tif"\.$/);
+  });
+
   plainTest('that are named twice count once, where first named', async () => {
     const { stdout, stderr } = await run(['relief/b.tif', 'relief/?.tif'], ...BINS);
     expect(stdout.replaceAll(`${shop.folder}/`, '').match(/relief\/.\.tif,b/g)).toEqual([

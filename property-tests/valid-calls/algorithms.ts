@@ -328,6 +328,7 @@ export const algorithmCalls: ValidCalls = {
   queryWindows: () => ({ context, tree: optionalEdges(tree), windows }),
   placePolygons: () => ({ polygons, domain, 'options?': { 'fill?': 'union', ...file } }),
   placeWindows: () => ({ context, windows: { left: [0], bottom: [0], right: [2], top: [2] }, domain }),
+  createOverlay: () => ({ context, zones, 'options?': { 'memoryBytes?': 2 ** 20 } }),
   zonalHistogram: {
     args: () => ({
       context,
