@@ -23,8 +23,9 @@ export const ENCODE_HELP: string = `quadrille raster encode FILE… -o FILE.qbp|
 
 Packs GeoTIFFs. Cells are kept bit for bit, and so are the placement, the coordinate system, nodata value, scale, offset and
 masks of the file, of its side file (FILE.aux.xml, FILE.msk) and of a world file. Cells are u8, i8, u16, i16, u32, i32 or f32;
-those of 1, 2 and 4 bits are packed as u8, floats of 16 bits as f32. Rasters without a placement are refused. Those whose cells
-are rotated, sheared or mirrored are kept as they are; zonal refuses them, until gdalwarp makes them upright.
+those of 1, 2 and 4 bits are packed as u8, floats of 16 bits as f32; those of 64 bits are refused, as are rasters without a
+placement. Cells that are rotated, sheared or mirrored are kept as they are; zonal refuses them, until gdalwarp makes them
+upright.
 
 Several files need a folder that exists; each packed raster has the name of its file. Either all of them are written or none.
 A pattern in quotes ('relief/*.tif') names files as in zonal.

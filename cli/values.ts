@@ -56,9 +56,13 @@ export function parseEdges(text: string): Binning {
   return { kind: 'edges', edges };
 }
 
-/** Parses a nodata value: a number, or an infinity or NaN as GDAL or the C library of Windows write them. */
-export function parseNodata(text: string, option: string): number {
+/**
+ * Parses a nodata value: a number, or an infinity or NaN as GDAL or the C library of Windows write them. Integers beyond
+ * 2⁵³ keep their digits.
+ */
+export function parseNodata(text: string, option: string): number | bigint {
   const value = readNumber(text.trim());
+  if (/^[+-]?\d{16,40}$/.test(text.trim()) && !Number.isSafeInteger(value)) return BigInt(text.trim().replace('+', ''));
   return value === undefined || Number.isFinite(value) ? parseNumber(text, option) : value;
 }
 

@@ -6,6 +6,7 @@ import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/zones-on-grid.t
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import {
+  aBigint,
   aFiniteNumber,
   aFlag,
   aNumber,
@@ -14,6 +15,7 @@ import {
   aText,
   aWhole,
   aWord,
+  eitherOf,
   type Kind,
   optional,
 } from '../primitives/checks/kinds.ts';
@@ -99,7 +101,7 @@ const somePartition: Kind = aRecord<ZonalPartition>({
   }),
   rasterOptions: aRecord<RasterOptions>({
     band: aWhole(1),
-    nodata: optional(aNumber),
+    nodata: optional(eitherOf('a number or a bigint', aNumber, aBigint)),
     mask: aWord(['all', 'none']),
     raw: aFlag,
   }),

@@ -19,7 +19,7 @@ export interface NamedRaster {
 /** How rasters are read. */
 export interface RasterOptions {
   readonly band: number;
-  readonly nodata: number | undefined;
+  readonly nodata: number | bigint | undefined;
   readonly mask: 'all' | 'none';
   readonly raw: boolean;
 }

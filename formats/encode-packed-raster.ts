@@ -1,3 +1,4 @@
+import { isWide } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { aContext } from '../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
@@ -167,7 +168,7 @@ async function encodeBands(
       writer ??= packedWriter(layout, write);
       stated.push(await bandMetadata(path, directory, band, bands.length, raster));
       const total = bands.length * raster.width * raster.height;
-      await encodeBand(raster, layout, nodataBits(raster.nodata, raster.sample), writer, {
+      await encodeBand(raster, layout, nodataBits(raster.nodata, layout.sample), writer, {
         memoryBytes: memoryBytes / 2,
         codec,
         context: codec === 'residuals' ? undefined : context,
@@ -195,7 +196,15 @@ async function encodeBands(
 const OF_SCALING: ReadonlySet<string> = new Set(['raster/scaling-left-out', 'raster/scaled']);
 
 function layoutOf(raster: GeoTiffCells, bands: number, tile: EncodePackedOptions['tile']): PackedLayout {
-  const { width, height, sample } = raster;
+  const { width, height, sample, file } = raster;
+  if (isWide(sample)) {
+    throw new FormatError('format/unsupported-sample-type', `A packed raster has no cells of ${sample}.`, {
+      expected: 'cells of 1 to 32 bits',
+      got: sample,
+      remedy: 'Keep the GeoTIFF, which quadrille zonal reads; or round its cells with gdal_translate -ot Float32.',
+      place: { file },
+    });
+  }
   const { columns, rows } = tile ?? defaultTile(width, height);
   const layout = { width, height, bands, sample, tileColumns: columns, tileRows: rows };
   const fault = layoutFault(layout);

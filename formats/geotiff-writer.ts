@@ -2,6 +2,8 @@ import { type FileHandle, rename, rm } from 'node:fs/promises';
 import {
   type Cells,
   gridFields,
+  isFloat,
+  isWide,
   type RasterGrid,
   SAMPLE_BYTES,
   SAMPLES,
@@ -11,6 +13,7 @@ import {
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { ArgumentError, FormatError } from '../primitives/checks/errors.ts';
 import {
+  aBigint,
   aFlag,
   aFunction,
   aNumber,
@@ -49,7 +52,7 @@ export interface GeoTiffRaster extends Omit<RasterGrid, 'crs' | 'ownCrs' | 'geog
    * Nodata value, which marks cells without data. It is a string if the value cannot be represented exactly as a
    * number.
    */
-  readonly nodata?: number | string | undefined;
+  readonly nodata?: number | bigint | string | undefined;
   /** Size of a tile in cells; columns and rows must be multiples of 16. Default: the file has strips, not tiles. */
   readonly tile?: { readonly columns: number; readonly rows: number } | undefined;
   /** Number of rows in a strip. Default: as many rows as fit in 256 KiB. */
@@ -88,7 +91,7 @@ const aGeoTiff: Kind = aRecord<GeoTiffRaster>({
   geographic: optional(aFlag),
   sample: aWord(SAMPLES),
   bands: optional(aNumber),
-  nodata: optional(eitherOf('a number, or the text of one', aNumber, aText)),
+  nodata: optional(eitherOf('a number, a bigint, or the text of a number', aNumber, aBigint, aText)),
   tile: optional(aRecord<NonNullable<GeoTiffRaster['tile']>>({ columns: aNumber, rows: aNumber })),
   stripRows: optional(aNumber),
   compression: optional(aWord(['none', 'deflate'])),
@@ -194,7 +197,7 @@ function planFile(raster: GeoTiffRaster): FilePlan {
     throw badOption('Tiles must be multiples of 16 cells.');
   }
   if (predictor !== 'none' && compression !== 'deflate') throw badOption('A predictor needs compression.');
-  if (predictor === 'float' && sample !== 'f32') throw badOption('The floating-point predictor needs f32.');
+  if (predictor === 'float' && !isFloat(sample)) throw badOption('The floating-point predictor needs f32 or f64.');
   const interleaved = raster.interleave === 'band' ? 1 : bands;
   const blockColumns = tile?.columns ?? width;
   const rowBytes = blockColumns * interleaved * SAMPLE_BYTES[sample];
@@ -373,6 +376,8 @@ function gatherBlock(
   left: number,
 ): Words {
   const size = SAMPLE_BYTES[packing.sample];
+  // Samples of 64 bits are two words each.
+  const parts = isWide(packing.sample) ? 2 : 1;
   const rows = tile === undefined ? window.rows : blockRows;
   const block = wordsOver(new Uint8Array(rows * packing.rowWords * size), size);
   const columns = Math.min(blockColumns, window.columns - left);
@@ -381,8 +386,13 @@ function gatherBlock(
     for (let row = 0; row < window.rows; row++) {
       const from = row * window.columns + left;
       const to = row * packing.rowWords + position;
-      if (packing.interleaved === 1) block.set(words.subarray(from, from + columns), to);
-      else for (let i = 0; i < columns; i++) block[to + i * packing.interleaved] = words[from + i]!;
+      if (packing.interleaved === 1) block.set(words.subarray(parts * from, parts * (from + columns)), parts * to);
+      else {
+        for (let i = 0; i < columns; i++) {
+          for (let part = 0; part < parts; part++)
+            block[parts * (to + i * packing.interleaved) + part] = words[parts * (from + i) + part]!;
+        }
+      }
     }
   }
   return block;

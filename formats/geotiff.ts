@@ -3,6 +3,7 @@ import type { Note } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import {
+  aBigint,
   aFlag,
   aNumber,
   anInstance,
@@ -34,9 +35,10 @@ export interface GeoTiffOptions {
   readonly band?: number | undefined;
   /**
    * Stored value that marks cells without data, instead of the nodata value of the file and of its side file. The given
-   * value is rounded to f32 in a band of f32, and loses its fraction in a band of integers.
+   * value is rounded to f32 in a band of f32, and loses its fraction in a band of integers. A bigint keeps all digits
+   * for bands of i64 and u64.
    */
-  readonly nodata?: number | undefined;
+  readonly nodata?: number | bigint | undefined;
   /**
    * `none` ignores all masks: those in the file, a neighbouring `.msk` file, and an alpha band. Near infrared is flagged
    * as alpha in many aerial images. Default `all`.
@@ -75,7 +77,8 @@ export interface GeoTiffSource extends RasterSource {
  * Opens one band of the first image of a GeoTIFF, to be read window by window.
  *
  * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW and PackBits;
- * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32. Cells are read bit for bit.
+ * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32, u64, i64, f64.
+ * Cells are read bit for bit.
  * Samples of 1, 2 or 4 bits without a sign become u8 as they are (0 may mean white, and palettes are not applied), and
  * floats of 16 bits become f32. Only blocks that overlap a window are read. If a block is uncompressed, only its rows inside the window are read. A block
  * that is partly used by a window is cached for the next window. Cells of omitted blocks (GDAL's sparse files) have the
@@ -144,7 +147,7 @@ const ARGUMENTS = {
   input: eitherOf('the path of a file, or its bytes as a Uint8Array', aText, anInstance(Uint8Array)),
   options: someOptions<GeoTiffOptions>({
     band: optional(aNumber),
-    nodata: optional(aNumber),
+    nodata: optional(eitherOf('a number or a bigint', aNumber, aBigint)),
     mask: optional(aWord(['all', 'none'])),
     raw: optional(aFlag),
     keepBytes: optional(atLeast(0)),
@@ -223,8 +226,8 @@ async function openBand<P>(
 }
 
 /** Notes a nodata value between two floats of 16 bits, which are the only ones that such a file can store. */
-function noteHalves(nodata: number | undefined, notes: Note[]): void {
-  if (nodata === undefined || Number.isNaN(nodata) || isHalfFloat(nodata)) return;
+function noteHalves(nodata: number | bigint | undefined, notes: Note[]): void {
+  if (nodata === undefined || isHalfFloat(Number(nodata))) return;
   const message = `The nodata value ${nodata} cannot occur in floats of 16 bits, and marks no cell that is stored, as in GDAL.`;
   notes.push({ code: 'raster/nodata-unusable', message });
 }
@@ -312,7 +315,7 @@ const IN_TILES = 'in tiles with gdal_translate -co TILED=YES -co COMPRESS=DEFLAT
 /** A decoded block of at least this many bytes causes a note, because the whole block is held in memory. */
 const LARGE = 16 * 2 ** 20;
 
-function noteBlocks(layout: BandLayout, fill: number, notes: Note[]): void {
+function noteBlocks(layout: BandLayout, fill: number | bigint, notes: Note[]): void {
   const sparse = layout.byteCounts.filter((bytes) => bytes === 0).length;
   if (sparse > 0) {
     const message = `${sparse} of ${layout.blocks} blocks were never written; their cells read as ${fill}.`;

@@ -1,6 +1,7 @@
 import { aContext } from '../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import {
+  aBigint,
   aFlag,
   aNumber,
   anInstance,
@@ -55,7 +56,7 @@ const ARGUMENTS = {
   input: eitherOf('the path of a file, or its bytes as a Uint8Array', aText, anInstance(Uint8Array)),
   options: someOptions<PackedBandOptions>({
     band: optional(aNumber),
-    nodata: optional(aNumber),
+    nodata: optional(eitherOf('a number or a bigint', aNumber, aBigint)),
     mask: optional(aWord(['all', 'none'])),
     raw: optional(aFlag),
     context: optional(aContext),

@@ -1,10 +1,10 @@
-import { perStatistic, STATISTIC_NAMES } from '../algorithms/zonal/statistic-columns.ts';
+import { STATISTIC_FIELDS, STATISTIC_NAMES } from '../algorithms/zonal/statistic-columns.ts';
 import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments, requireOptions } from '../primitives/checks/arguments.ts';
 import { aFlag, aText, type FieldKinds } from '../primitives/checks/kinds.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
-import { statisticsOf } from './zonal-statistics.ts';
+import { exactStatistic, statisticsOf } from './zonal-statistics.ts';
 
 /** Options of the tables of a zonal histogram, so that one table can hold several rasters. */
 export interface ZonalCsvOptions extends CsvOptions {
@@ -81,12 +81,13 @@ function tableOf(columns: string, options: ZonalCsvOptions): { readonly header: 
 const CHARACTERS_AT_ONCE = 4096;
 
 function* histogramRows(
-  { names, bins, nodata, below, above }: ZonalHistogram,
+  { names, bins, exact, nodata, below, above }: ZonalHistogram,
   options: ZonalCsvOptions,
 ): Generator<string> {
   const quote = fieldWriter(options);
   const { header, first } = tableOf('zone,lower,upper,count', options);
-  const { zone: zones, lower, upper, count } = bins;
+  const { zone: zones, count } = bins;
+  const { lower, upper } = exact?.values ? { lower: exact.values, upper: exact.values } : bins;
   let text = header;
   let bin = 0;
   for (const [zone, name] of names.entries()) {
@@ -109,10 +110,12 @@ function* statisticsRows(histogram: ZonalHistogram, options: ZonalCsvOptions): G
   const { header, first } = tableOf(['zone,cells,nodata', ...STATISTIC_NAMES].join(), options);
   yield header;
   const { names, cells, nodata } = histogram;
-  const columns = Object.values(perStatistic((field) => statisticsOf(histogram)[field]));
+  const columns = statisticsOf(histogram);
   for (const [zone, name] of names.entries()) {
     const counts = `${quote(name)},${cells[zone]},${nodata[zone]}`;
-    const values = columns.map((column) => blankIfNaN(column[zone]!));
+    const values = STATISTIC_FIELDS.map(
+      (field) => exactStatistic(histogram, field, zone) ?? blankIfNaN(columns[field][zone]!),
+    );
     yield `${first}${counts},${values.join(',')}\n`;
   }
 }

@@ -6,6 +6,7 @@ import { aHistogram, type Binning, type ZonalHistogram } from '../algorithms/zon
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aRecord, aText, type Kind, where } from '../primitives/checks/kinds.ts';
 import { inChunks } from './text-chunks.ts';
+import { exactStatistic } from './zonal-statistics.ts';
 
 /** Facts about the computation of a zonal histogram that the histogram itself does not contain. */
 export interface ZonalRun {
@@ -42,7 +43,7 @@ export interface ZonalRun {
  * ```
  *
  * Zones are in input order, one per line. Counts up to 2^53 − 1 are numbers. Larger counts are decimal strings, because
- * numbers would lose digits. Of a surface, `source` has a list `rasters` in place of `raster`. `min`, `max`, `mean` and `sum` are null if no cell of the zone has data. `stats` is null
+ * numbers would lose digits, and so are values of i64 and u64. Of a surface, `source` has a list `rasters` in place of `raster`. `min`, `max`, `mean` and `sum` are null if no cell of the zone has data. `stats` is null
  * if the histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text is generated
  * in chunks.
  *
@@ -139,14 +140,16 @@ function leads(beginning: string): Leads {
 /** The zones of a histogram, each with the text `fields` before its name. */
 function* zonePieces(histogram: ZonalHistogram, lead: Leads, fields: string): Generator<string> {
   const { names, bins } = histogram;
+  const integers = histogram.exact?.values;
   let bin = 0;
   for (const [zone, name] of names.entries()) {
     yield `${lead.next()}\n{${fields}"name":${JSON.stringify(name)},"bins":[`;
     for (let first = true; bins.zone[bin] === zone; bin++, first = false) {
-      const edges = `"lower":${bins.lower[bin]},"upper":${bins.upper[bin]}`;
+      const value = integers && integer(integers[bin]!);
+      const edges = `"lower":${value ?? bins.lower[bin]},"upper":${value ?? bins.upper[bin]}`;
       yield `${first ? '' : ','}{${edges},"count":${integer(bins.count[bin]!)}}`;
     }
-    yield `],${totals(histogram, zone)},"stats":${JSON.stringify(statistics(histogram, zone))}}`;
+    yield `],${totals(histogram, zone)},"stats":${statistics(histogram, zone)}}`;
   }
 }
 
@@ -156,10 +159,15 @@ function totals({ cells, nodata, below, above }: ZonalHistogram, zone: number): 
     .join(',');
 }
 
-function statistics({ statistics }: ZonalHistogram, zone: number): Record<string, number | string | null> | null {
-  if (statistics === undefined) return null;
-  const values = STATISTIC_FIELDS.map((field) => [STATISTICS[field].name, number(statistics[field][zone]!)]);
-  return Object.fromEntries(values);
+function statistics(histogram: ZonalHistogram, zone: number): string {
+  const { statistics } = histogram;
+  if (statistics === undefined) return 'null';
+  const members = STATISTIC_FIELDS.map((field) => {
+    const exact = exactStatistic(histogram, field, zone);
+    const value = exact === undefined ? JSON.stringify(number(statistics[field][zone]!)) : integer(exact);
+    return `${JSON.stringify(STATISTICS[field].name)}:${value}`;
+  });
+  return `{${members.join()}}`;
 }
 
 /** Formats a number. Infinite values become strings and NaN becomes null, because JSON has only finite numbers. */
@@ -168,6 +176,7 @@ function number(value: number): number | string | null {
   return Number.isFinite(value) ? value : String(value);
 }
 
-function integer(count: bigint): string {
-  return count <= BigInt(Number.MAX_SAFE_INTEGER) ? `${count}` : `"${count}"`;
+function integer(whole: bigint): string {
+  const max = BigInt(Number.MAX_SAFE_INTEGER);
+  return whole <= max && whole >= -max ? `${whole}` : `"${whole}"`;
 }

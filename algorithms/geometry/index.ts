@@ -10,10 +10,12 @@ export type {
   BlockCells,
   Cells,
   EncodedCells,
+  NarrowSample,
   RasterGrid,
   RasterSource,
   Sample,
   Scaling,
+  WideSample,
   Window,
 } from './raster.ts';
 export { type PartedPolygons, type SheetOptions, type Sheets, sheetsOf } from './sheets.ts';

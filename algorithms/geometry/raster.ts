@@ -1,4 +1,5 @@
 import {
+  aBigint,
   aFiniteNumber,
   aFlag,
   aFunction,
@@ -7,6 +8,7 @@ import {
   aText,
   aWhole,
   aWord,
+  eitherOf,
   type FieldKinds,
   type Kind,
   optional,
@@ -14,10 +16,16 @@ import {
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 /** Sample types that a raster band may have. */
-export type Sample = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32';
+export type Sample = NarrowSample | WideSample;
+
+/** Sample types of up to 32 bits. */
+export type NarrowSample = 'u8' | 'i8' | 'u16' | 'i16' | 'u32' | 'i32' | 'f32';
+
+/** Sample types of 64 bits. Devices have two words for each of their cells. */
+export type WideSample = 'i64' | 'u64' | 'f64';
 
 /** Bytes per stored cell, by sample type. */
-export const SAMPLE_BYTES: Readonly<Record<Sample, 1 | 2 | 4>> = {
+export const SAMPLE_BYTES: Readonly<Record<NarrowSample, 1 | 2 | 4> & Record<WideSample, 8>> = {
   u8: 1,
   i8: 1,
   u16: 2,
@@ -25,12 +33,36 @@ export const SAMPLE_BYTES: Readonly<Record<Sample, 1 | 2 | 4>> = {
   u32: 4,
   i32: 4,
   f32: 4,
+  i64: 8,
+  u64: 8,
+  f64: 8,
 };
+
+export function isWide(sample: Sample): sample is WideSample {
+  return SAMPLE_BYTES[sample] === 8;
+}
+
+export function isFloat(sample: Sample): sample is 'f32' | 'f64' {
+  return sample === 'f32' || sample === 'f64';
+}
 
 export const SAMPLES: readonly string[] = Object.keys(SAMPLE_BYTES);
 
 /** Cells of a window, row-major, as stored in the file. */
-export type Cells = Uint8Array | Int8Array | Uint16Array | Int16Array | Uint32Array | Int32Array | Float32Array;
+export type Cells =
+  | Uint8Array
+  | Int8Array
+  | Uint16Array
+  | Int16Array
+  | Uint32Array
+  | Int32Array
+  | Float32Array
+  | BigInt64Array
+  | BigUint64Array
+  | Float64Array;
+
+/** Cells of up to 32 bits. */
+export type NarrowCells = Exclude<Cells, BigInt64Array | BigUint64Array | Float64Array>;
 
 /** A rectangle of cells of a raster. */
 export interface Window {
@@ -141,10 +173,11 @@ export interface RasterSource extends RasterGrid {
   readonly file?: string | undefined;
   readonly sample: Sample;
   /**
-   * The stored value that marks a cell without data, rounded to the sample type; undefined if there is none. In a band
-   * of f32, `zonalHistogram` lets values within its rounding match too.
+   * The stored value that marks a cell without data, rounded to the sample type; undefined if there is none. It may be a
+   * bigint in a band of i64 or u64, for values beyond 2⁵³. In a band of f32, `zonalHistogram` lets values within its
+   * rounding match too.
    */
-  readonly nodata: number | undefined;
+  readonly nodata: number | bigint | undefined;
   /** Size in cells of the blocks (strips or tiles) that the file decodes as a whole. */
   readonly blockColumns: number;
   readonly blockRows: number;
@@ -213,7 +246,7 @@ export const aRaster: Kind = aRecord<RasterSource>({
   ...gridFields,
   file: optional(aText),
   sample: aWord(SAMPLES),
-  nodata: optional(aNumber),
+  nodata: optional(eitherOf('a number or a bigint', aNumber, aBigint)),
   blockColumns: aWhole(1),
   blockRows: aWhole(1),
   scaling: optional(aScaling),

@@ -3,9 +3,10 @@ import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, Bool, U32 } from '../../primitives/functors/value.ts';
 import { minF32From } from '../../primitives/histogram.ts';
 import { ArgumentError, type Column, type Context } from '../../primitives/index.ts';
-import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
+import { type Cells, isWide, type NarrowSample, type Scaling, type WideSample } from '../geometry/raster.ts';
 import { type CapturedSearch, createEdgeSearch } from './edge-search.ts';
 import { decimalsOf, evenBinCount } from './even-bins.ts';
+import type { Words } from './fold.ts';
 import {
   type CapturedMarks,
   isDataKey,
@@ -18,6 +19,7 @@ import {
 import { isNotANumber, orderedKey, orderedWord, valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';
+import { type CapturedWide, wideKeys } from './wide-keys.ts';
 import { ABSENT } from './window-plan.ts';
 
 /** The bins of a job. Bin i has the values with `edges[i] ≤ value < edges[i + 1]`. Edges are f64. */
@@ -39,9 +41,10 @@ function hasOneBin(binning: Binning): binning is Extract<Binning, { kind: 'uniqu
   return binning.kind === 'unique' || binning.kind === 'none';
 }
 
+/** A bin has no values at its upper edge, so the largest number needs an infinite one. */
 const EVERY_NUMBER: BinEdges = {
   lower: Float64Array.of(-Number.MAX_VALUE),
-  upper: Float64Array.of(Number.MAX_VALUE),
+  upper: Float64Array.of(Number.POSITIVE_INFINITY),
 };
 
 /** The bin edges of a binning. */
@@ -113,30 +116,32 @@ export function slotsFor(bins: number, bands: readonly NodataBand[]): Slots {
 }
 
 /** The values of the parameters of a {@link Classifier} inside a functor. */
-export interface Captured extends CapturedSearch, CapturedMarks {
+export interface Captured extends CapturedSearch, CapturedMarks, CapturedWide {
   readonly slotTable?: ArrayValue<'u32'>;
 }
 
 /**
  * Maps the cells of a band to slots (counters) of the histogram, in the code of functors. A cell is given as its stored
- * bits: 32 bits, or 8 or 16 bits whose upper bits are 0.
+ * bits: one word, of which 8 or 16 bits leave the upper bits 0; or two words, the low one first.
  */
 export interface Classifier {
   readonly slots: Slots;
   /** Parameters that the functor needs besides the cells. `captures` has their values. */
   readonly parameters: Parameters;
   readonly captures: { readonly [name: string]: Column | number };
+  /** The stored bits of a cell of the column that {@link cellColumn} makes. */
+  cellAt(cells: ArrayValue<'u32'>, index: U32): Words;
   /** The slot of the histogram to which a stored cell belongs. */
-  slotOf(raw: U32, captured: Captured): U32;
+  slotOf(raw: Words, captured: Captured): U32;
   /** Whether all stored values from `smallest` to `largest` belong to one slot, computed on the host. */
   areInOneSlot(smallest: number, largest: number): boolean;
   /** Whether a stored cell has data. */
-  isData(raw: U32, captured: Captured): Bool;
+  isData(raw: Words, captured: Captured): Bool;
   /** Whether a stored cell matches the nodata value without being equal to it. */
-  isNear(raw: U32, captured: Captured): Bool;
+  isNear(raw: Words, captured: Captured): Bool;
   /**
-   * Whether a cell with this sign and exponent (its upper 9 bits) may lack data, so that `isData` must test it. Only
-   * for f32.
+   * Whether a cell with this sign and exponent (the upper 9 bits of an f32, 12 of an f64) may lack data, so that `isData`
+   * must test it. Only for floats.
    */
   mayLackData(head: U32, captured: Captured): Bool;
 }
@@ -159,6 +164,7 @@ export function createClassifier(
 ): Classifier {
   const { sample } = band;
   const edges = edgesOf(lower, upper);
+  if (isWide(sample)) return wideClassifier(context, sample, band, edges, slots);
   return sample === 'u8' || sample === 'i8' || sample === 'u16' || sample === 'i16'
     ? tableClassifier(context, sample, band, edges, slots)
     : searchClassifier(context, sample, band, edges, slots);
@@ -200,11 +206,12 @@ function tableClassifier(
     slots,
     parameters: { slotTable: array(u32), nodataKey: uniform(u32) },
     captures: { slotTable: context.column(table), nodataKey },
-    slotOf: (raw, { slotTable }) => slotTable!.at(raw),
+    cellAt: oneWord,
+    slotOf: ([raw], { slotTable }) => slotTable!.at(raw!),
     areInOneSlot: oneSlot(band, (stored) => table[stored & (table.length - 1)]!),
     // Scaling turns integer samples into numbers or infinities, never into NaN. So only cells with the nodata value
     // lack data.
-    isData: (raw, { nodataKey }) => raw.ne(nodataKey!),
+    isData: ([raw], { nodataKey }) => raw!.ne(nodataKey!),
     isNear: () => bool(false),
     mayLackData: () => bool(true),
   };
@@ -265,20 +272,56 @@ function searchClassifier(
     slots,
     parameters: { ...search.parameters, ...uniformsFor(marks) },
     captures: { ...search.captures, ...marks },
-    slotOf: (raw, captured) => {
+    cellAt: oneWord,
+    slotOf: ([word], captured) => {
+      const raw = word!;
       const key = keyOf(raw);
-      const reached = search.countReached(key, captured);
-      const bin = select(reached.sub(1), u32(slots.below), reached.eq(0));
-      const inside = select(bin, u32(slots.above), reached.gt(slots.bins));
+      const inside = slotOfReached(search.countReached(key, captured), slots);
       const slot = select(u32(slots.nodata), inside, isData(raw, key, captured));
       return slots.near === slots.nodata ? slot : select(slot, u32(slots.near), isNear(raw, key, captured));
     },
     areInOneSlot: oneSlot({ sample, nodata }, (stored) => slotOfNumber(scaledValue(scaling, stored), edges, slots)),
-    isData: (raw, captured) => isData(raw, keyOf(raw), captured),
-    isNear: (raw, captured) => (slots.near === slots.nodata ? bool(false) : isNear(raw, keyOf(raw), captured)),
+    isData: ([raw], captured) => isData(raw!, keyOf(raw!), captured),
+    isNear: ([raw], captured) => (slots.near === slots.nodata ? bool(false) : isNear(raw!, keyOf(raw!), captured)),
     mayLackData: (head, { nodataHead, nodataHeadSpan, nodataHeadBits }) =>
       head.and(0xff).eq(0xff).or(head.and(nodataHeadBits!).sub(nodataHead!).le(nodataHeadSpan!)),
   };
+}
+
+/** Classifier for 64-bit samples. Only values that equal the nodata value have no data, also of f64. */
+function wideClassifier(
+  context: Context,
+  sample: WideSample,
+  { nodata, scaling }: ClassifiedBand,
+  edges: Float64Array,
+  slots: Slots,
+): Classifier {
+  const { countReached, ...keys } = wideKeys(context, sample, nodata, scaling, edges);
+  return {
+    slots,
+    ...keys,
+    cellAt(cells, index) {
+      const at = index.shl(1);
+      return [cells.at(at), cells.at(at.add(1))];
+    },
+    slotOf: (raw, captured) => {
+      const inside = slotOfReached(countReached(raw, captured), slots);
+      return select(u32(slots.nodata), inside, keys.isData(raw, captured));
+    },
+    // No raster gives encoded cells of 64 bits.
+    areInOneSlot: () => false,
+    isNear: () => bool(false),
+  };
+}
+
+function oneWord(cells: ArrayValue<'u32'>, index: U32): Words {
+  return [cells.at(index)];
+}
+
+/** The slot of a value that so many edges do not exceed, in the code of functors. */
+function slotOfReached(reached: U32, slots: Slots): U32 {
+  const bin = select(reached.sub(1), u32(slots.below), reached.eq(0));
+  return select(bin, u32(slots.above), reached.gt(slots.bins));
 }
 
 /**
@@ -300,7 +343,7 @@ function scaledThresholds(sample: 'u32' | 'i32' | 'f32', scaling: Scaling, edges
 }
 
 /** The minimum and maximum ordered word that values of a sample type have. */
-function wordRange(sample: Sample): readonly [min: number, max: number] {
+function wordRange(sample: NarrowSample): readonly [min: number, max: number] {
   return sample === 'f32' ? [orderedWord(sample, -Infinity), orderedWord(sample, Infinity)] : [0, 2 ** 32 - 1];
 }
 
@@ -309,7 +352,7 @@ function wordRange(sample: Sample): readonly [min: number, max: number] {
  * all scaled values are below `edge`. With a negative scale, ordered words are inverted, so that scaled values never
  * decrease as words increase. Rounding preserves this order, so bisection finds the word exactly.
  */
-function minWordReaching(sample: Sample, scaling: Scaling, edge: number): number | undefined {
+function minWordReaching(sample: NarrowSample, scaling: Scaling, edge: number): number | undefined {
   const [min, max] = wordRange(sample);
   const reversed = isReversed(scaling);
   const valueAt = (word: number): number =>
@@ -324,7 +367,7 @@ function minWordReaching(sample: Sample, scaling: Scaling, edge: number): number
   return low;
 }
 
-/** A column with the stored bits of cells. */
+/** A column with the stored bits of cells: a row for each, or two rows for each of 64 bits, the low word first. */
 export function cellColumn(context: Context, cells: Cells): Column<'u32'> {
   const { buffer, byteOffset, length } = cells;
   switch (cells.BYTES_PER_ELEMENT) {
@@ -332,7 +375,9 @@ export function cellColumn(context: Context, cells: Cells): Column<'u32'> {
       return context.column(new Uint8Array(buffer, byteOffset, length));
     case 2:
       return context.column(new Uint16Array(buffer, byteOffset, length));
-    default:
+    case 4:
       return context.column(new Uint32Array(buffer, byteOffset, length));
+    default:
+      return context.column(new Uint32Array(buffer, byteOffset, 2 * length));
   }
 }

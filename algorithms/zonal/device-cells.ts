@@ -1,5 +1,11 @@
 import { type Column, type Context, decodeTiles } from '../../primitives/index.ts';
-import { type EncodedCells, type RasterSource, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
+import {
+  type EncodedCells,
+  type NarrowSample,
+  type RasterSource,
+  SAMPLE_BYTES,
+  type Sample,
+} from '../geometry/raster.ts';
 import { cellColumn } from './binning.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
 
@@ -9,7 +15,8 @@ const FORMATS = { 1: 'u8', 2: 'u16', 4: 'u32' } as const;
 
 /** The format of the stored bits of a cell. */
 export function cellFormat(sample: Sample): CellFormat {
-  return FORMATS[SAMPLE_BYTES[sample]];
+  // Cells of 64 bits are never encoded.
+  return FORMATS[SAMPLE_BYTES[sample as NarrowSample]];
 }
 
 /** Encoded cells on the device. */

@@ -83,8 +83,28 @@ function planEdgeSearch(edges: Uint32Array): EdgeSearchPlan {
   let shift = 0;
   while (Math.floor(range / 2 ** shift) + 1 > MAX_CELLS) shift++;
   const cells = Math.floor(range / 2 ** shift) + 1;
-  const before = new Uint32Array(cells + 1).fill(edges.length);
-  for (let at = edges.length - 1; at >= 0; at--) before[(edges[at]! - base) >>> shift] = at;
+  const { before, steps } = intervalsOf(
+    Array.from(edges, (edge) => (edge - base) >>> shift),
+    cells,
+  );
+  const words = new Uint32Array(before.length + edges.length + 2 ** steps).fill(2 ** 32 - 1);
+  words.set(before);
+  words.set(edges, before.length);
+  return { base, shift, cells, steps, words };
+}
+
+/**
+ * The number of edges before each of `cells` intervals, and that of all edges; and the number of steps of a bisection in
+ * the fullest interval.
+ *
+ * @param intervals - For each edge, in ascending order, its interval.
+ */
+export function intervalsOf(
+  intervals: readonly number[],
+  cells: number,
+): { readonly before: Uint32Array; readonly steps: number } {
+  const before = new Uint32Array(cells + 1).fill(intervals.length);
+  for (let at = intervals.length - 1; at >= 0; at--) before[intervals[at]!] = at;
   let max = 0;
   for (let cell = cells - 1; cell >= 0; cell--) {
     // If the interval has no edges, the number of edges before it equals the number before the next interval.
@@ -92,9 +112,5 @@ function planEdgeSearch(edges: Uint32Array): EdgeSearchPlan {
     max = Math.max(max, before[cell + 1]! - first);
     before[cell] = first;
   }
-  const steps = Math.ceil(Math.log2(max + 1));
-  const words = new Uint32Array(before.length + edges.length + 2 ** steps).fill(2 ** 32 - 1);
-  words.set(before);
-  words.set(edges, before.length);
-  return { base, shift, cells, steps, words };
+  return { before, steps: Math.ceil(Math.log2(max + 1)) };
 }

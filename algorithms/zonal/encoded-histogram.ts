@@ -58,7 +58,7 @@ function defineSlotOfCell(classifier: Classifier) {
     'slotOfCell',
     { ...parameters, ...classifier.parameters } as typeof parameters,
     u32,
-    ({ cell, ...captured }) => classifier.slotOf(cell, captured as Captured),
+    ({ cell, ...captured }) => classifier.slotOf([cell], captured as Captured),
   );
 }
 

@@ -1,21 +1,43 @@
-import type { Cells, Sample, Scaling } from '../geometry/raster.ts';
-import { nodataRanges } from './nodata-ranges.ts';
+import { type Cells, isFloat, type Sample, type Scaling } from '../geometry/raster.ts';
+import { rangesOf } from './nodata-marks.ts';
 
 /** Which powers of the values are summed: the values themselves, or their squares. */
 export type Power = 1 | 2;
 
+/** The floating-point types. */
+export type Float = 'f32' | 'f64';
+
+/** The bits of a floating-point number. */
+interface FloatForm {
+  /** Words of a stored number. */
+  readonly words: 1 | 2;
+  /** Bits of the significand, with the implicit bit, which follow sign and exponent. */
+  readonly significandBits: number;
+  readonly exponentBits: number;
+}
+
+export const FLOATS: { readonly [sample in Float]: FloatForm } = {
+  f32: { words: 1, significandBits: 24, exponentBits: 8 },
+  f64: { words: 2, significandBits: 53, exponentBits: 11 },
+};
+
+/** The largest biased exponent of a finite number. That of infinity is one more. */
+export function maxExponent({ exponentBits }: FloatForm): number {
+  return 2 ** exponentBits - 2;
+}
+
 /**
- * How powers of f32 are summed exactly. They are divided into groups by their exponents, 32 exponents per group. Each
- * group has a unit in which all its powers are integers: the power of the 24-bit significand, shifted left by the
- * position of its exponent in the group. A sum of billions of powers fits two words more than the power of a
- * significand, rounded up to words. So the sum of each group is an integer: nothing is rounded, and order does not
- * matter.
+ * How powers of floats are summed exactly. They are divided into groups by their exponents, 32 exponents per group. Each
+ * group has a unit in which all its powers are integers: the power of the significand, shifted left by the position of
+ * its exponent in the group. A sum of billions of powers fits two words more than the power of a significand, rounded up
+ * to words. So the sum of each group is an integer: nothing is rounded, and order does not matter.
  */
-interface PowerLayout {
+export interface PowerLayout {
+  readonly form: FloatForm;
   /** The group of a power is ⌊(power · biased exponent + offset) / 32⌋. */
   readonly offset: number;
   readonly groups: number;
-  /** Number of bytes of the power of a significand that is shifted left by up to 31 bits. */
+  /** Number of bytes of the power of a significand that is shifted left by up to 7 bits. */
   readonly bytes: number;
   /** Squares have one sign. */
   readonly signs: 1 | 2;
@@ -23,27 +45,30 @@ interface PowerLayout {
   readonly unitBits: bigint;
   /**
    * Number of counters per zone for powers outside the home group (see {@link homeGroups}) and the next lower one. There
-   * is one counter for each group, sign and byte of the shifted power. Even a window full of such powers cannot overflow
-   * a counter.
+   * is one counter for each sign and each byte that such a power may have in the unit of group 0. Even a window full of
+   * such powers cannot overflow a counter.
    */
   readonly counters: number;
 }
 
-function layoutOf(power: Power, offset: number): PowerLayout {
-  const groups = ((power * MAX_EXPONENT + offset) >> 5) + 1;
-  const bytes = Math.ceil((24 * power + 31) / 8);
+function layoutOf(form: FloatForm, power: Power, offset: number): PowerLayout {
+  const { significandBits, exponentBits } = form;
+  const last = power * maxExponent(form) + offset;
+  const bytes = Math.ceil((significandBits * power + 7) / 8);
   const signs = power === 1 ? 2 : 1;
-  return { offset, groups, bytes, signs, unitBits: BigInt(150 * power + offset), counters: groups * signs * bytes };
+  const bias = 2 ** (exponentBits - 1) - 1;
+  const unitBits = BigInt(power * (bias + significandBits - 1) + offset);
+  return { form, offset, groups: (last >> 5) + 1, bytes, signs, unitBits, counters: signs * ((last >> 3) + bytes) };
 }
-
-/** The largest biased exponent of a finite f32. */
-const MAX_EXPONENT = 254;
 
 /**
  * The layouts of both powers. With these offsets, one group has the values from 2⁻¹⁶ to 2¹⁶, and two groups have their
  * squares.
  */
-export const LAYOUTS: { readonly [power in Power]: PowerLayout } = { 1: layoutOf(1, 17), 2: layoutOf(2, 2) };
+export const LAYOUTS: { readonly [sample in Float]: { readonly [power in Power]: PowerLayout } } = {
+  f32: { 1: layoutOf(FLOATS.f32, 1, 17), 2: layoutOf(FLOATS.f32, 2, 2) },
+  f64: { 1: layoutOf(FLOATS.f64, 1, 17), 2: layoutOf(FLOATS.f64, 2, 2) },
+};
 
 /** For each power, the home group of a window. */
 export type HomeGroups = { readonly [power in Power]: number };
@@ -59,24 +84,25 @@ const LOOKS = 4096;
  * lower group together have the most examined values. The choice does not change the sums; values of other groups only
  * take longer.
  */
-export function homeGroups(cells: Cells, nodata: number | undefined): HomeGroups {
-  const ignored = nodata === undefined || Number.isNaN(nodata) ? [] : nodataRanges(nodata);
-  const met = new Uint32Array(MAX_EXPONENT + 1);
-  const bits = new Uint32Array(cells.buffer, cells.byteOffset, cells.length);
+export function homeGroups(cells: Cells, nodata: number | bigint | undefined): HomeGroups {
+  const sample = cells instanceof Float64Array ? 'f64' : 'f32';
+  const { words, significandBits, exponentBits } = FLOATS[sample];
+  const ignored = rangesOf({ sample, nodata });
+  const met = new Uint32Array(2 ** exponentBits);
+  const bits = new Uint32Array(cells.buffer, cells.byteOffset, words * cells.length);
   const step = Math.max(1, Math.floor(cells.length / LOOKS));
   for (let at = 0; at < cells.length; at += step) {
-    const exponent = (bits[at]! >>> 23) & 0xff;
-    if (exponent === 0 || exponent > MAX_EXPONENT) continue;
+    const exponent = (bits[words * (at + 1) - 1]! >>> ((significandBits - 1) & 31)) & (2 ** exponentBits - 1);
+    if (exponent === 0 || exponent === met.length - 1) continue;
     if (ignored.some(({ low, high }) => cells[at]! >= low && cells[at]! <= high)) continue;
     met[exponent]!++;
   }
-  return { 1: homeGroup(met, 1), 2: homeGroup(met, 2) };
+  return { 1: homeGroup(met, 1, LAYOUTS[sample][1]), 2: homeGroup(met, 2, LAYOUTS[sample][2]) };
 }
 
-function homeGroup(met: Uint32Array, power: Power): number {
-  const { offset, groups } = LAYOUTS[power];
+function homeGroup(met: Uint32Array, power: Power, { offset, groups }: PowerLayout): number {
   const held = new Uint32Array(groups);
-  met.forEach((cells, exponent) => {
+  met.subarray(0, -1).forEach((cells, exponent) => {
     held[(power * exponent + offset) >> 5]! += cells;
   });
   let home = 1;
@@ -99,16 +125,14 @@ export function groupSum(words: readonly number[], group: number): bigint {
  * The sum of a zone's powers outside the home group and the next lower one, in units of group 0. The counters of the
  * zone start at `digits[from]`.
  */
-export function wideSum(power: Power, digits: Uint32Array, from: number): bigint {
-  const { bytes, signs, counters } = LAYOUTS[power];
+export function wideSum({ signs, counters }: PowerLayout, digits: Uint32Array, from: number): bigint {
+  const places = counters / signs;
   let sum = 0n;
   for (let at = 0; at < counters; at++) {
     const digit = digits[from + at]!;
     if (digit === 0) continue;
-    const byte = at % bytes;
-    const signedGroup = (at - byte) / bytes;
-    const value = BigInt(digit) << BigInt(32 * Math.floor(signedGroup / signs) + 8 * byte);
-    sum += signedGroup % signs === 0 ? value : -value;
+    const value = BigInt(digit) << BigInt(8 * (at % places));
+    sum += at < places ? value : -value;
   }
   return sum;
 }
@@ -126,13 +150,13 @@ export interface Fraction {
  * subtracted from each value, so that no summand was negative.
  */
 export function exactSum(sample: Sample, sum: bigint, count: bigint): Fraction {
-  if (sample === 'f32') return { numerator: sum, denominator: 1n << LAYOUTS[1].unitBits };
+  if (isFloat(sample)) return { numerator: sum, denominator: 1n << LAYOUTS[sample][1].unitBits };
   return { numerator: sum - count * biasOf(sample), denominator: 1n };
 }
 
 /** The exact sum of the squares of stored values, from sums of powers as those of {@link exactSum}. */
 export function exactSquares(sample: Sample, squares: bigint, sum: bigint, count: bigint): Fraction {
-  if (sample === 'f32') return { numerator: squares, denominator: 1n << LAYOUTS[2].unitBits };
+  if (isFloat(sample)) return { numerator: squares, denominator: 1n << LAYOUTS[sample][2].unitBits };
   const bias = biasOf(sample);
   return { numerator: squares - 2n * bias * sum + count * bias * bias, denominator: 1n };
 }

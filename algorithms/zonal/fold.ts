@@ -1,5 +1,5 @@
 import type { U32 } from '../../primitives/functors/value.ts';
-import type { HomeGroups, Power } from './exact-sums.ts';
+import type { HomeGroups, Power, PowerLayout } from './exact-sums.ts';
 import type { Folded } from './statistic-kinds.ts';
 
 /** Words in the code of a functor. Those of an integer begin with the lowest. */
@@ -8,7 +8,7 @@ export type Words = readonly U32[];
 /**
  * What is folded of the values of zones, for cells of one sample type: first the cells of each row of 32, then the rows
  * of each zone in a window, and then windows, rasters and parts of other processes, on the host. Integers are folded as
- * ordered words (u32 words that compare like the values). Everything is exact, so order does not matter.
+ * ordered words (u32 words, or two for 64 bits, that compare like the values). Everything is exact, so order does not matter.
  */
 export interface Fold {
   /** Begins the names of its columns. */
@@ -25,10 +25,12 @@ export interface Fold {
   widen?(row: Words): Words;
   combine(a: Words, b: Words): Words;
   /**
-   * Of f32 only: the powers that are summed. Those outside the home group and the next lower one are summed byte by byte,
+   * Of floats only: the powers that are summed. Those outside the home group and the next lower one are summed byte by byte,
    * in counters for each zone of a window. The last word of a row is 0 if the row has none.
    */
   readonly widePower?: Power;
+  /** How these powers are summed. */
+  readonly layout?: PowerLayout;
   /** Sets the fields of a zone from its words in a window. Returns false if no cell of the zone has data. */
   read(words: readonly number[], sums: FoldSums, wide: WideSums): boolean;
   /** Adds other fields of the same zone to `sums`. */
@@ -43,11 +45,11 @@ export type FoldSums = { -readonly [field in keyof Folded]: Folded[field] };
 /** The fold of a row, while it goes from cell to cell. */
 export interface RowFold {
   readonly words: Words;
-  /** Takes a cell with data: an ordered word. Of f32, the stored word of a value in the run that was begun. */
-  take(word: U32): void;
-  /** Of f32 only: begins a run of values that have the same sign and exponent, which are the bits of `head`. */
+  /** Takes a cell with data: its ordered words. Of floats, the stored words of a value in the run that was begun. */
+  take(words: Words): void;
+  /** Of floats only: begins a run of values that have the same sign and exponent, which are the bits of `head`. */
   beginRun?(head: U32): void;
-  /** Of f32 only: adds a run of `count` values to the words of the row. */
+  /** Of floats only: adds a run of `count` values to the words of the row. */
   endRun?(head: U32, count: U32): void;
 }
 

@@ -1,18 +1,85 @@
-import { Var } from '../../primitives/functors/control.ts';
+import { If, Var } from '../../primitives/functors/control.ts';
 import { u32 } from '../../primitives/functors/functor.ts';
-import type { U32 } from '../../primitives/functors/value.ts';
-import type { Sample } from '../geometry/raster.ts';
-import type { Fold } from './fold.ts';
-import { valueOfOrderedWord } from './ordered-words.ts';
+import type { U32, Variable } from '../../primitives/functors/value.ts';
+import { isWide, type NarrowSample, type Sample, type WideSample } from '../geometry/raster.ts';
+import type { Fold, Words } from './fold.ts';
+import { orderedKey, valueOfOrderedWord } from './ordered-words.ts';
 import { powerSum } from './power-sums.ts';
 import type { Folded } from './statistic-kinds.ts';
+import { storableValue } from './wide-keys.ts';
+import { isBelow, orderedWords, sortedPair, valueOfOrderedWords } from './wide-words.ts';
 import { ABSENT } from './window-plan.ts';
-import { orderedRaw } from './zone-cells.ts';
 
 /** Minimum and maximum, in ordered words. Both are found in one fold, because negative values of f32 swap them. */
 function extremes(sample: Sample): Fold {
+  return isWide(sample) ? wideExtremes(sample) : narrowExtremes(sample);
+}
+
+const EXTREMES: Pick<Fold, 'name' | 'add' | 'isPossible'> = {
+  name: 'extremes',
+  add(sums, { minimum, maximum }) {
+    if (minimum < sums.minimum) sums.minimum = minimum;
+    if (maximum > sums.maximum) sums.maximum = maximum;
+  },
+  isPossible: ({ minimum, maximum }) => minimum <= maximum,
+};
+
+/** The same as {@link narrowExtremes} in pairs of words, the low one first. */
+function wideExtremes(sample: WideSample): Fold {
+  const type = sample === 'f64' ? 'number' : 'bigint';
   return {
-    name: 'extremes',
+    ...EXTREMES,
+    fields: { minimum: type, maximum: type },
+    isPossible: ({ minimum, maximum }) =>
+      [minimum, maximum].every((value) => typeof value === type && storableValue(sample, value) !== undefined) &&
+      minimum <= maximum,
+    rowWords: 4,
+    neutral: [ABSENT, ABSENT, 0, 0],
+    begin() {
+      const [min, max] = [pairOf(ABSENT), pairOf(0)];
+      const add = (low: Words, high: Words): void => {
+        If(isBelow(low, min), () => setPair(min, low));
+        If(isBelow(max, high), () => setPair(max, high));
+      };
+      const words = [...min, ...max];
+      if (sample !== 'f64') return { words, take: (cell) => add(cell, cell) };
+      const [least, most] = [pairOf(0), pairOf(0)];
+      return {
+        words,
+        beginRun() {
+          setPair(least, [u32(ABSENT), u32(ABSENT)]);
+          setPair(most, [u32(0), u32(0)]);
+        },
+        take(raw) {
+          If(isBelow(raw, least), () => setPair(least, raw));
+          If(isBelow(most, raw), () => setPair(most, raw));
+        },
+        endRun: () => add(...sortedPair(orderedWords(sample, least), orderedWords(sample, most))),
+      };
+    },
+    combine: (a, b) => [...sortedPair(a.slice(0, 2), b.slice(0, 2))[0], ...sortedPair(a.slice(2), b.slice(2))[1]],
+    read([minLow, minHigh, maxLow, maxHigh], sums) {
+      sums.minimum = valueOfOrderedWords(sample, minLow!, minHigh!);
+      sums.maximum = valueOfOrderedWords(sample, maxLow!, maxHigh!);
+      return minLow !== ABSENT || minHigh !== ABSENT || maxLow !== 0 || maxHigh !== 0;
+    },
+  };
+}
+
+type Pair = readonly [low: Variable<'u32'>, high: Variable<'u32'>];
+
+function pairOf(word: number): Pair {
+  return [Var(u32(word)), Var(u32(word))];
+}
+
+function setPair([low, high]: Pair, words: Words): void {
+  low.set(words[0]!);
+  high.set(words[1]!);
+}
+
+function narrowExtremes(sample: NarrowSample): Fold {
+  return {
+    ...EXTREMES,
     fields: { minimum: 'number', maximum: 'number' },
     rowWords: 2,
     neutral: [ABSENT, 0],
@@ -22,7 +89,7 @@ function extremes(sample: Sample): Fold {
         min.set(min.min(low));
         max.set(max.max(high));
       };
-      if (sample !== 'f32') return { words: [min, max], take: (word) => add(word, word) };
+      if (sample !== 'f32') return { words: [min, max], take: ([word]) => add(word!, word!) };
       const [least, most] = [Var(u32(0)), Var(u32(0))];
       return {
         words: [min, max],
@@ -30,14 +97,14 @@ function extremes(sample: Sample): Fold {
           least.set(ABSENT);
           most.set(0);
         },
-        take(raw) {
-          least.set(least.min(raw));
-          most.set(most.max(raw));
+        take([raw]) {
+          least.set(least.min(raw!));
+          most.set(most.max(raw!));
         },
         endRun() {
           // Among negative values, the larger stored word is the smaller value. So both are compared again as ordered
           // words.
-          const [one, other] = [orderedRaw('f32', least), orderedRaw('f32', most)];
+          const [one, other] = [orderedKey('f32', least), orderedKey('f32', most)];
           add(one.min(other), one.max(other));
         },
       };
@@ -48,11 +115,6 @@ function extremes(sample: Sample): Fold {
       sums.maximum = valueOfOrderedWord(sample, max!);
       return min !== ABSENT || max !== 0;
     },
-    add(sums, { minimum, maximum }) {
-      sums.minimum = Math.min(sums.minimum, minimum);
-      sums.maximum = Math.max(sums.maximum, maximum);
-    },
-    isPossible: ({ minimum, maximum }) => minimum <= maximum,
   };
 }
 

@@ -8,6 +8,6 @@
 export { createOverlay, type Overlay, type OverlayOptions } from './overlay.ts';
 export type { ZoneStatistics } from './statistics.ts';
 export type { SurfaceJob } from './surface.ts';
-export type { Binning, WithStatistics, ZonalBins, ZonalHistogram } from './types.ts';
+export type { Binning, ExactIntegers, WithStatistics, ZonalBins, ZonalHistogram } from './types.ts';
 export type { ZonalJob } from './zonal.ts';
 export { surfaceHistogram, zonalHistogram } from './zonal-histogram.ts';

@@ -2,7 +2,7 @@ import { type Parameters, u32, uniform } from '../../primitives/functors/functor
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
-import type { Sample } from '../geometry/raster.ts';
+import { isWide, type NarrowSample, type Sample } from '../geometry/raster.ts';
 import { nodataRanges, type ValueRange } from './nodata-ranges.ts';
 import { orderedWord } from './ordered-words.ts';
 import { ABSENT } from './window-plan.ts';
@@ -10,12 +10,12 @@ import { ABSENT } from './window-plan.ts';
 /** The type of a band, and its nodata value. */
 export interface NodataBand {
   readonly sample: Sample;
-  readonly nodata: number | undefined;
+  readonly nodata: number | bigint | undefined;
 }
 
-/** The stored values of a 32-bit band that mark cells without data. */
+/** The stored values of a band of up to 32 bits that mark cells without data. */
 export function rangesOf({ sample, nodata }: NodataBand): readonly ValueRange[] {
-  if (nodata === undefined || !isValueOf(sample, nodata)) return [];
+  if (isWide(sample) || typeof nodata !== 'number' || !isValueOf(sample, nodata)) return [];
   return sample === 'f32' ? nodataRanges(nodata) : [{ low: nodata, high: nodata }];
 }
 
@@ -45,10 +45,10 @@ export function uniformsFor(marks: Marks): Parameters {
  *
  * @param turned - The bits that are inverted in ordered words.
  */
-export function marksOf(band: NodataBand, turned: number): Marks {
-  const { sample } = band;
+export function marksOf(band: NodataBand & { readonly sample: NarrowSample }, turned: number): Marks {
+  const { sample, nodata } = band;
   const [own, far] = rangesOf(band);
-  const nodataKey = own === undefined ? 0 : (orderedWord(sample, band.nodata!) ^ turned) >>> 0;
+  const nodataKey = own === undefined ? 0 : (orderedWord(sample, Number(nodata)) ^ turned) >>> 0;
   if (sample !== 'f32') return { nodataKey, hasNodata: own === undefined ? 0 : 1 };
   const [nodataLow, nodataSpan] = own === undefined ? [NAN_WORD, 0] : spanOf(own, turned);
   const heads = headsWithout(own, far);
@@ -95,7 +95,7 @@ export function isDataKey(key: U32, { nodataKey, hasNodata }: CapturedMarks): Bo
  * Whether a cell with this sample type can equal the given nodata value. False for NaN, because NaN cells lack data
  * whatever the nodata value is.
  */
-function isValueOf(sample: Sample, value: number): boolean {
+function isValueOf(sample: NarrowSample, value: number): boolean {
   if (sample === 'f32') return value === Math.fround(value);
   return sample === 'u32' ? value === value >>> 0 : value === (value | 0);
 }

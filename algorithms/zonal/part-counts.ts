@@ -1,5 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { isRecord } from '../../primitives/checks/given.ts';
+import { isWide } from '../geometry/raster.ts';
 import { type Wanted, wantedFolds, wantedStatistics, wantsValues } from './counting-way.ts';
 import type { Fold } from './fold.ts';
 import { areFolded, type PartialStatistics } from './fold-totals.ts';
@@ -20,7 +21,7 @@ export function checkPartCounts(given: unknown, counted: Counted): PartCounts {
     isWhole(leftOut) &&
     areCounters(counts, zones, slots.count) &&
     (wantedStatistics(counted) ? areStatistics(found, wantedFolds(counted, sample), zones) : found === undefined) &&
-    (wantsValues(counted) ? arePairs(unique, zones) : unique === undefined);
+    (wantsValues(counted) ? arePairs(unique, zones, isWide(sample)) : unique === undefined);
   if (isGood) return given as PartCounts;
   throw new FormatError('zonal/part-counts', 'The counts of a part of the rasters are damaged.', {
     remedy: 'Run the same version of the package in all processes.',
@@ -44,13 +45,16 @@ function areStatistics(given: unknown, folds: readonly Fold[], zones: number): b
   return zone instanceof Uint32Array && areAscending(zone, zones) && areFolded(folds, given as PartialStatistics);
 }
 
-function arePairs(given: unknown, zones: number): boolean {
-  const { zone, value, count } = fieldsOf<NonNullable<PartCounts['unique']>>(given);
+function arePairs(given: unknown, zones: number, areWide: boolean): boolean {
+  const { zone, value, high, count } = fieldsOf<NonNullable<PartCounts['unique']>>(given);
   if (!(zone instanceof Uint32Array && value instanceof Uint32Array && areNumbers(count))) return false;
   if (value.length !== zone.length || count.length !== zone.length) return false;
+  const uppers = high instanceof Uint32Array && high.length === zone.length ? high : undefined;
+  if (areWide !== (high !== undefined) || areWide !== (uppers !== undefined)) return false;
   return zone.every((own, row) => {
     const before = row === 0 ? -1 : zone[row - 1]!;
-    const isNext = own > before || (own === before && value[row]! > value[row - 1]!);
+    const upper = uppers === undefined || row === 0 ? 0 : uppers[row]! - uppers[row - 1]!;
+    const isNext = own > before || (own === before && (upper > 0 || (upper === 0 && value[row]! > value[row - 1]!)));
     return own < zones && isNext && isWhole(count[row]) && count[row]! > 0;
   });
 }

@@ -1,10 +1,19 @@
 import { If, Var } from '../../primitives/functors/control.ts';
 import { type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { mulU32 } from '../../primitives/functors/standard/wide-products.ts';
+import { mulU32, mulU64 } from '../../primitives/functors/standard/wide-products.ts';
 import type { U32, Variable } from '../../primitives/functors/value.ts';
-import { SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
-import { groupSum, integerOf, LAYOUTS, type Power, wideSum } from './exact-sums.ts';
+import { isFloat, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
+import {
+  type Float,
+  groupSum,
+  integerOf,
+  LAYOUTS,
+  maxExponent,
+  type Power,
+  type PowerLayout,
+  wideSum,
+} from './exact-sums.ts';
 import type { Fold, WideSums, Words } from './fold.ts';
 import { ABSENT } from './window-plan.ts';
 
@@ -14,7 +23,7 @@ type Variables = Variable<'u32'>[];
 
 /** The exact sum of the values of a zone, or of their squares. */
 export function powerSum(name: PowerField, power: Power, sample: Sample): Fold {
-  const own = sample === 'f32' ? floatSum(power) : integerSum(power, 8 * SAMPLE_BYTES[sample]);
+  const own = isFloat(sample) ? floatSum(power, LAYOUTS[sample][power]) : integerSum(power, 8 * SAMPLE_BYTES[sample]);
   const { integer, ...words } = own;
   return {
     ...{ name, ...words },
@@ -41,9 +50,9 @@ const WINDOW_BITS = 24;
 /** Sums powers of ordered words, which are unsigned integers of `bits` bits. */
 function integerSum(power: Power, bits: number): SumWords {
   const words = Math.ceil((power * bits + WINDOW_BITS) / 32);
-  const termOf = (value: U32): Words => {
-    if (power === 1) return [value];
-    return bits > 16 ? squareOf(value) : [value.mul(value)];
+  const termOf = (value: Words): Words => {
+    if (power === 1) return value;
+    return bits > 16 ? squareOf(value) : [value[0]!.mul(value[0]!)];
   };
   // A row of 32 cells leaves the upper words 0.
   const wordsMet = Math.ceil((power * bits + 5) / 32);
@@ -60,15 +69,17 @@ function integerSum(power: Power, bits: number): SumWords {
 }
 
 /**
- * Sums powers of f32 in two groups of exponents: `home` and the next lower one. The sums of a row are integers in the
+ * Sums powers of floats in two groups of exponents: `home` and the next lower one. The sums of a row are integers in the
  * units of the groups, of which a zone needs one word more. The last word of a row is 0 only if the powers of other
  * groups are all zero or infinite.
  *
  * Adjacent values mostly have the same sign and exponent. Such values form a run. The powers of the significands of a
  * run are added without a shift, and only the sum of the run is shifted.
  */
-function floatSum(power: Power): SumWords {
-  const [ofRow, ofZone] = [power + 1, power + 2];
+function floatSum(power: Power, layout: PowerLayout): SumWords {
+  const { form } = layout;
+  const ofRow = power * form.words + 1;
+  const ofZone = ofRow + 1;
   const both = (words: Words, size: number, change: (words: Words, from: number) => Words): Words =>
     [0, size].flatMap((from) => change(words.slice(from, from + size), from));
   return {
@@ -76,13 +87,14 @@ function floatSum(power: Power): SumWords {
     neutral: Array(2 * ofZone).fill(0),
     begin(homes) {
       const [atHome, below, wide] = [zeros(ofRow), zeros(ofRow), Var(u32(0))];
-      const run = power === 1 ? runOfValues() : runOfSquares();
+      const run =
+        power === 1 ? runOfValues(layout) : form.words === 1 ? runOfSquares(layout) : runOfWideSquares(layout);
       return {
         words: [...atHome, ...below, wide],
         beginRun: run.begin,
         take: run.take,
         endRun(head, count) {
-          const { group, words } = termOf(power, head, run.sum(head, count));
+          const { group, words } = termOf(power, layout, head, run.sum(head, count));
           const distance = homes[power].sub(group);
           If(distance.eq(0), () => addTo(atHome, words))
             .ElseIf(
@@ -97,28 +109,67 @@ function floatSum(power: Power): SumWords {
     widen: (row) => both(row, ofRow, (sum) => [...sum, u32(0).sub(sum.at(-1)!.shr(31))]),
     combine: (a, b) => both(a, ofZone, (sum, from) => addWords(sum, b.slice(from, from + ofZone))),
     widePower: power,
+    layout,
     integer(words, { zone, digits, homes }) {
       const atHome = groupSum(words.slice(0, ofZone), homes[power]);
       const below = groupSum(words.slice(ofZone), homes[power] - 1);
-      return atHome + below + wideSum(power, digits!, zone * LAYOUTS[power].counters);
+      return atHome + below + wideSum(layout, digits!, zone * layout.counters);
     },
   };
 }
 
-/** The power sum of the significands in a run of f32. */
+/** The power sum of the significands in a run of floats. */
 interface Run {
   begin(head: U32): void;
-  take(raw: U32): void;
+  take(raw: Words): void;
   sum(head: U32, count: U32): Words;
 }
 
-/** The sum of the significands fits a word, because a row has 32 cells. */
-function runOfValues(): Run {
-  const sum = Var(u32(0));
+/** The bits of the fraction, which the significand has below the implicit bit, in the highest word of a float. */
+function fractionOf({ form }: PowerLayout): number {
+  return 2 ** ((form.significandBits - 1) & 31) - 1;
+}
+
+/** The exponent in the head of a run, which is the sign and the exponent. */
+function exponentIn(head: U32, { form }: PowerLayout): U32 {
+  return head.and(2 ** form.exponentBits - 1);
+}
+
+/** The significand of a stored float. `implicit` is the implicit bit, in its place, or 0. */
+function significandOf(raw: Words, implicit: U32, layout: PowerLayout): Words {
+  return [...raw.slice(0, -1), raw.at(-1)!.and(fractionOf(layout)).or(implicit)];
+}
+
+function implicitOf(exponent: U32, layout: PowerLayout): U32 {
+  return select(u32(0), u32(fractionOf(layout) + 1), exponent.ne(0));
+}
+
+/** The sum of the significands fits their words, because a row has 32 cells. The implicit bits are added at the end. */
+function runOfValues(layout: PowerLayout): Run {
+  const sums = zeros(layout.form.words);
   return {
-    begin: () => sum.set(0),
-    take: (raw) => sum.set(sum.add(raw.and(FRACTION))),
-    sum: (head, count) => [sum.add(select(u32(0), count.shl(23), head.and(0xff).ne(0)))],
+    begin() {
+      for (const sum of sums) sum.set(0);
+    },
+    take: (raw) => addTo(sums, significandOf(raw, u32(0), layout)),
+    sum(head, count) {
+      const implicit = count.mul(implicitOf(exponentIn(head, layout), layout));
+      return [...sums.slice(0, -1), sums.at(-1)!.add(implicit)];
+    },
+  };
+}
+
+/** The sum of the squares of significands of two words fits four words. */
+function runOfWideSquares(layout: PowerLayout): Run {
+  const implicit = Var(u32(0));
+  const sums = zeros(4);
+  return {
+    begin(head) {
+      implicit.set(implicitOf(exponentIn(head, layout), layout));
+      for (const sum of sums) sum.set(0);
+    },
+    take: (raw) => addTo(sums, squareOf(significandOf(raw, implicit, layout))),
+    sum: () => sums,
   };
 }
 
@@ -126,17 +177,17 @@ function runOfValues(): Run {
  * The square of a significand a · 2¹² + b is a² · 2²⁴ + 2ab · 2¹² + b². The sums of a², ab and b² fit a word each, because
  * a row has 32 cells.
  */
-function runOfSquares(): Run {
+function runOfSquares(layout: PowerLayout): Run {
   const implicit = Var(u32(0));
   const [high, mixed, low] = zeros(3) as [Variables[0], Variables[0], Variables[0]];
   return {
     begin(head) {
-      implicit.set(select(u32(0), u32(FRACTION + 1), head.and(0xff).ne(0)));
+      implicit.set(implicitOf(exponentIn(head, layout), layout));
       for (const sum of [high, mixed, low]) sum.set(0);
     },
     take(raw) {
-      const significand = raw.and(FRACTION).or(implicit);
-      const [a, b] = [significand.shr(12), significand.and(0xfff)];
+      const [significand] = significandOf(raw, implicit, layout);
+      const [a, b] = [significand!.shr(12), significand!.and(0xfff)];
       high.set(high.add(a.mul(a)));
       mixed.set(mixed.add(a.mul(b)));
       low.set(low.add(b.mul(b)));
@@ -145,74 +196,103 @@ function runOfSquares(): Run {
   };
 }
 
-/** The bits of the fraction of an f32, which its significand has below the implicit bit. */
-const FRACTION = 0x7fffff;
-
 interface Term {
   readonly group: U32;
   readonly words: Words;
 }
 
 /** The power sum of a run as a signed integer in the unit of its group. It is 0 if the values of the run are infinite. */
-function termOf(power: Power, head: U32, significands: Words): Term {
-  const { group, words } = placed(power, significands, head.and(0xff));
+function termOf(power: Power, layout: PowerLayout, head: U32, significands: Words): Term {
+  const exponent = exponentIn(head, layout);
+  const place = placeOf(power, layout, exponent);
+  const words = shifted(finiteOf(significands, exponent, layout), place.and(31));
+  const group = place.shr(5);
   if (power === 2) return { group, words };
   // Negates the sum of negative values in two's complement: inverts all bits and adds one.
-  const sign = head.shr(8);
+  const sign = head.shr(layout.form.exponentBits);
   const turn = u32(0).sub(sign);
   const inverted = words.map((word) => word.xor(turn));
   return { group, words: addWords(inverted, [sign]) };
 }
 
-/**
- * Shifts a sum of powers of significands with the same exponent, so that it is an integer in the unit of the group of
- * this exponent. It is 0 if the exponent is that of infinity.
- */
-function placed(power: Power, significands: Words, exponent: U32): Term {
+/** The lowest bit of powers of significands with this exponent, in the unit of group 0. */
+function placeOf(power: Power, { offset }: PowerLayout, exponent: U32): U32 {
   const least = exponent.max(1);
-  const place = (power === 1 ? least : least.shl(1)).add(LAYOUTS[power].offset);
-  const shift = place.and(31);
-  const finite = significands.map((word) => select(word, u32(0), exponent.eq(0xff)));
-  const carried = finite.map((word) => word.shr(1).shr(u32(31).sub(shift)));
-  const words = [...finite.map((word) => word.shl(shift)), u32(0)];
-  return { group: place.shr(5), words: words.map((word, i) => (i === 0 ? word : word.or(carried[i - 1]!))) };
+  return (power === 1 ? least : least.shl(1)).add(offset);
+}
+
+/** The words; 0 if the exponent is that of infinity. */
+function finiteOf(words: Words, exponent: U32, { form }: PowerLayout): Words {
+  return words.map((word) => select(word, u32(0), exponent.gt(maxExponent(form))));
+}
+
+/** An integer that is shifted left by 0 to 31 bits, with a word more. */
+function shifted(integer: Words, shift: U32): Words {
+  const carried = integer.map((word) => word.shr(1).shr(u32(31).sub(shift)));
+  const words = [...integer.map((word) => word.shl(shift)), u32(0)];
+  return words.map((word, i) => (i === 0 ? word : word.or(carried[i - 1]!)));
 }
 
 /**
  * Byte number `byte` of the magnitude of a power, and the index of the counter to which the byte is added. The index is
- * ABSENT for powers of the home group and the next lower one, which have no such counters.
+ * ABSENT for powers of the home group and the next lower one, which have no such counters. `raw` and `high` are the words
+ * of a stored float; `high` is 0 for f32.
  */
-export const WIDE_DIGITS: { readonly [power in Power]: WideDigit } = { 1: wideDigit(1), 2: wideDigit(2) };
+export const WIDE_DIGITS: { readonly [sample in Float]: { readonly [power in Power]: WideDigit } } = {
+  f32: { 1: wideDigit(1, LAYOUTS.f32[1]), 2: wideDigit(2, LAYOUTS.f32[2]) },
+  f64: { 1: wideDigit(1, LAYOUTS.f64[1]), 2: wideDigit(2, LAYOUTS.f64[2]) },
+};
 
 type Word = typeof u32;
 type UniformWord = ReturnType<typeof uniform<'u32'>>;
 type WideDigit = Functor<
-  { readonly zone: Word; readonly raw: Word; readonly byte: UniformWord; readonly home: UniformWord },
+  {
+    readonly zone: Word;
+    readonly raw: Word;
+    readonly high: Word;
+    readonly byte: UniformWord;
+    readonly home: UniformWord;
+  },
   { readonly counter: Word; readonly value: Word }
 >;
 
-function wideDigit(power: Power): WideDigit {
-  const { bytes, signs, counters } = LAYOUTS[power];
+function wideDigit(power: Power, layout: PowerLayout): WideDigit {
+  const { form, signs, counters } = layout;
   return fn(
     'wideDigit',
-    { zone: u32, raw: u32, byte: uniform(u32), home: uniform(u32) },
+    { zone: u32, raw: u32, high: u32, byte: uniform(u32), home: uniform(u32) },
     { counter: u32, value: u32 },
-    ({ zone, raw, byte, home }) => {
-      const exponent = raw.shr(23).and(0xff);
-      const significand = raw.and(FRACTION).or(select(u32(0), u32(FRACTION + 1), exponent.ne(0)));
-      const { group, words } = placed(power, power === 1 ? [significand] : squareOf(significand), exponent);
+    ({ zone, raw, high, byte, home }) => {
+      const stored = form.words === 1 ? [raw] : [raw, high];
+      const head = stored.at(-1)!.shr((form.significandBits - 1) & 31);
+      const exponent = exponentIn(head, layout);
+      const significand = significandOf(stored, implicitOf(exponent, layout), layout);
+      const whole = power === 1 ? significand : squareOf(significand);
+      const place = placeOf(power, layout, exponent);
+      const words = shifted(finiteOf(whole, exponent, layout), place.and(7));
       const word = words.reduce((found, next, i) => select(found, next, byte.shr(2).eq(i)));
-      const signedGroup = signs === 1 ? group : group.mul(2).add(raw.shr(31));
-      const counter = zone.mul(counters).add(signedGroup.mul(bytes)).add(byte);
-      const isWide = zone.ne(ABSENT).and(home.sub(group).gt(1));
-      return { counter: select(u32(ABSENT), counter, isWide), value: word.shr(byte.and(3).shl(3)).and(0xff) };
+      const position = place.shr(3).add(byte);
+      const places = counters / signs;
+      const counter = zone.mul(counters).add(position);
+      const signed = signs === 1 ? counter : counter.add(head.shr(form.exponentBits).mul(places));
+      const isWide = zone
+        .ne(ABSENT)
+        .and(home.sub(place.shr(5)).gt(1))
+        .and(exponent.le(maxExponent(form)));
+      return { counter: select(u32(ABSENT), signed, isWide), value: word.shr(byte.and(3).shl(3)).and(0xff) };
     },
   );
 }
 
-function squareOf(value: U32): Words {
-  const { lo, hi } = mulU32({ a: value, b: value });
-  return [lo, hi];
+/** The square of an integer of one word or two, in twice as many words. */
+function squareOf(value: Words): Words {
+  const [low, high] = value as [U32, U32 | undefined];
+  if (high === undefined) {
+    const { lo, hi } = mulU32({ a: low, b: low });
+    return [lo, hi];
+  }
+  const { lo, hi } = mulU64({ a: { lo: low, hi: high }, b: { lo: low, hi: high } });
+  return [lo.lo, lo.hi, hi.lo, hi.hi];
 }
 
 function zeros(count: number): Variables {

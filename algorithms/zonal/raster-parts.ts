@@ -36,7 +36,7 @@ export interface PartsOptions {
 export function createParts(context: Context, job: CountJob, options: PartsOptions): RasterParts {
   const { rasters, places, edges, slots, place, onDone } = options;
   const { overlay, fill = 'union' } = job;
-  const classifiers = new Map<number | undefined, Classifier>();
+  const classifiers = new Map<RasterSource['nodata'], Classifier>();
   /** For each raster under way, the number of its windows that are not counted yet, and of those that are not planned. */
   const open = new Map<RasterPart, { waiting: number; isPlanned: boolean }>();
   const ending: Promise<void>[] = [];

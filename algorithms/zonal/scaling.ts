@@ -1,8 +1,12 @@
 import type { Scaling } from '../geometry/raster.ts';
 
-/** The scaled value of a stored value. The product and the sum are each rounded to f64, as in GDAL. */
-export function scaledValue(scaling: Scaling | undefined, stored: number): number {
-  return scaling === undefined ? stored : stored * scaling.scale + scaling.offset;
+/**
+ * The scaled value of a stored value. The product and the sum are each rounded to f64, as in GDAL, and so is a stored
+ * integer beyond 2⁵³ before.
+ */
+export function scaledValue(scaling: Scaling | undefined, stored: number | bigint): number {
+  const value = Number(stored);
+  return scaling === undefined ? value : value * scaling.scale + scaling.offset;
 }
 
 /** Whether larger stored values mean smaller scaled values. */

@@ -2,8 +2,9 @@ import type { Sample, Scaling } from '../geometry/raster.ts';
 
 /** What is folded of the stored values of a zone, exactly and in any order; `folds.ts` says how. */
 export interface Folded {
-  readonly minimum: number;
-  readonly maximum: number;
+  /** Bigints for samples of i64 and u64. */
+  readonly minimum: number | bigint;
+  readonly maximum: number | bigint;
   /** Sums of the first and second powers of the values, as the integers of {@link exactSum} and `exactSquares`. */
   readonly sum: bigint;
   readonly squares: bigint;
@@ -53,5 +54,7 @@ export interface ValueCounts {
   readonly zone: Uint32Array;
   /** Scaled values. */
   readonly value: Float64Array;
+  /** The values to the digit, for integers of 64 bits that are not scaled. */
+  readonly exact?: BigInt64Array | BigUint64Array | undefined;
   readonly count: BigUint64Array;
 }

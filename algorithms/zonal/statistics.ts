@@ -41,7 +41,7 @@ function statistic<F extends keyof Folded>(
 function ofSum(name: string, of: (sum: Fraction, count: bigint) => number): FoldedStatistic {
   return statistic(name, ['minimum', 'maximum', 'sum'], (zone, count, { sample, scaling }) => {
     const { minimum, maximum, sum } = zone;
-    if (minimum === -Infinity || maximum === Infinity) return scaledValue(scaling, minimum + maximum);
+    if (minimum === -Infinity || maximum === Infinity) return scaledValue(scaling, Number(minimum) + Number(maximum));
     return of(scaledSum(exactSum(sample, sum, count), count, scaling), count);
   });
 }

@@ -8,7 +8,7 @@ import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
 import type { Totals, TotalsOptions } from './totals.ts';
 import type { ZonalHistogram } from './types.ts';
 import { type CountJob, DEFAULT_MEMORY } from './zonal.ts';
-import { leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
+import { integerNotes, leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 import { snapZones, type ZonesOnGrid } from './zones-on-grid.ts';
 
 /** The rasters of a surface, of which there may be one, and what is known of them before they are counted. */
@@ -55,6 +55,7 @@ export function planSurface(job: CountJob & { readonly rasters: readonly RasterS
         notes: [
           ...partNotes(zones, zonesOf, fill),
           ...nearNotes(rasters, near),
+          ...integerNotes(found.exact),
           ...zoneNotes(zones, coverOf(rasters, places, onGrid), rasters, found.cells),
           ...rasters.flatMap(repeatNotes),
           ...leftOutNotes(leftOut),

@@ -4,9 +4,9 @@ import { type Wanted, wantedFolds, wantedStatistics, wantsValues } from './count
 import type { HomeGroups } from './exact-sums.ts';
 import { createFoldTotals, type FoldedWindow, type PartialStatistics } from './fold-totals.ts';
 import { statisticColumns } from './statistic-columns.ts';
-import type { Stored } from './statistic-kinds.ts';
-import type { ZonalBins, ZonalHistogram } from './types.ts';
-import { createUniqueTotals, type UniqueRows, uniqueBins } from './unique-totals.ts';
+import type { Folded, Stored } from './statistic-kinds.ts';
+import type { ExactIntegers, ZonalBins, ZonalHistogram } from './types.ts';
+import { createUniqueTotals, exactArray, type UniqueRows, uniqueBins } from './unique-totals.ts';
 
 /** Results of one window, read to the host. */
 export interface WindowTotals {
@@ -34,7 +34,7 @@ export interface Totals {
   /** What was added so far. Nothing changes it later. */
   partial(): PartialTotals;
   /** Returns the result of the job: the sums over all windows. */
-  finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics'> & {
+  finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics' | 'exact'> & {
     /** For each zone, the number of cells without data that match the nodata value without being equal to it. */
     readonly near: BigUint64Array;
   };
@@ -79,11 +79,29 @@ export function createTotals(options: TotalsOptions): Totals {
       const dataOf = (zone: number): bigint => cells[zone]! - nodata[zone]!;
       return {
         ...found,
+        exact: exactIntegers(options, binning.kind === 'unique' ? values?.exact : undefined, folds?.folded),
         bins: binning.kind === 'none' ? NO_BINS : binning.kind === 'unique' ? uniqueBins(values!) : bins,
         statistics: records && statisticColumns(records, zones, options, { folded: folds!.folded, values, dataOf }),
       };
     },
   };
+}
+
+/** What results of unscaled integers of 64 bits have to the digit. Undefined for others. */
+function exactIntegers(
+  { sample, scaling, zones }: TotalsOptions,
+  values: ExactIntegers['values'],
+  folded: ReadonlyMap<number, Folded> = new Map(),
+): ExactIntegers | undefined {
+  const [minimum, maximum] = [exactArray(sample, zones), exactArray(sample, zones)];
+  if (minimum === undefined || maximum === undefined || scaling !== undefined) return undefined;
+  for (const [zone, found] of folded) {
+    // Other statistics than these may have been folded.
+    if (typeof found.minimum !== 'bigint' || typeof found.maximum !== 'bigint') return { values };
+    minimum[zone] = found.minimum;
+    maximum[zone] = found.maximum;
+  }
+  return folded.size === 0 ? { values } : { values, minimum, maximum };
 }
 
 const NO_BINS: ZonalBins = {

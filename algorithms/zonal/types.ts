@@ -50,6 +50,18 @@ export interface ZonalBins {
   readonly count: BigUint64Array;
 }
 
+/** Integers of 64 bits to the digit. */
+export interface ExactIntegers {
+  /** The value of each row of `bins`. Undefined unless these are unique values. */
+  readonly values?: BigInt64Array | BigUint64Array | undefined;
+  /**
+   * The smallest and the largest value of each zone; 0 if no cell of the zone has data. Undefined if no statistic needs
+   * them.
+   */
+  readonly minimum?: BigInt64Array | BigUint64Array | undefined;
+  readonly maximum?: BigInt64Array | BigUint64Array | undefined;
+}
+
 /**
  * Result of a zonal histogram. For every zone, the counts of all bins plus `nodata`, `below` and `above` equal `cells`.
  */
@@ -65,6 +77,11 @@ export interface ZonalHistogram {
   readonly above: BigUint64Array;
   /** Statistics of all zones. Undefined if the job did not ask for statistics. */
   readonly statistics: ZoneStatistics | undefined;
+  /**
+   * Only for rasters of i64 and u64 without scale and offset: values to the digit, which `bins` and `statistics` round to
+   * the nearest f64 beyond 2⁵³.
+   */
+  readonly exact?: ExactIntegers | undefined;
   /** Step of the integer grid to which vertices are snapped (2⁻²⁰ of a cell), in the raster's coordinates. */
   readonly gridStep: readonly [x: number, y: number];
   /** Indices of the zones whose overlapping parts were united, ascending. Undefined if no parts were united. */
@@ -82,6 +99,8 @@ const someBins: Kind = aRecord<ZonalBins>({
   upper: anInstance(Float64Array),
   count: anInstance(BigUint64Array),
 });
+const integers: Kind = optional(anInstance(BigInt64Array, BigUint64Array));
+const someIntegers: Kind = aRecord<ExactIntegers>({ values: integers, minimum: integers, maximum: integers });
 const someStatistics: Kind = aRecord<ZoneStatistics>(perStatistic(() => anInstance(Float64Array)));
 
 export const aHistogram: Kind = aRecord<ZonalHistogram>({
@@ -94,6 +113,7 @@ export const aHistogram: Kind = aRecord<ZonalHistogram>({
   below: anInstance(BigUint64Array),
   above: anInstance(BigUint64Array),
   statistics: optional(someStatistics),
+  exact: optional(someIntegers),
   gridStep: numbers,
   united: optional(anInstance(Uint32Array)),
   notes: someNotes,

@@ -1,16 +1,19 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
-import type { Sample, Scaling } from '../geometry/raster.ts';
+import { isWide, type Sample, type Scaling } from '../geometry/raster.ts';
 import { valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { ValueCounts } from './statistic-kinds.ts';
 import type { ZonalBins } from './types.ts';
+import { valueOfOrderedWords } from './wide-words.ts';
 
 /** Number of cells for each pair of zone and value, as columns sorted by zone and then by value, without duplicates. */
 export interface UniqueRows {
   readonly zone: Uint32Array;
   /** The values as ordered words (u32 with the order of the values). */
   readonly value: Uint32Array;
+  /** The upper words of values of 64 bits. Undefined for other sample types. */
+  readonly high?: Uint32Array | undefined;
   readonly count: Uint32Array | Float64Array;
 }
 
@@ -60,26 +63,38 @@ export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueT
     addRows,
     rows,
     finish(scaling) {
-      const { zone, value, count } = rows();
+      const { zone, value, high, count } = rows();
       const values = new Float64Array(value.length);
       const counts = new BigUint64Array(value.length);
+      const exact = exactArray(sample, value.length);
       for (let i = 0; i < value.length; i++) {
-        values[i] = valueOfOrderedWord(sample, value[i]!);
+        const stored = isWide(sample)
+          ? valueOfOrderedWords(sample, value[i]!, high![i]!)
+          : valueOfOrderedWord(sample, value[i]!);
+        values[i] = Number(stored);
         counts[i] = BigInt(count[i]!);
+        if (exact !== undefined) exact[i] = stored as bigint;
       }
       const found = { zone, value: values, count: counts };
-      return scaling === undefined ? found : scaleValues(found, scaling);
+      return scaling === undefined ? { ...found, exact } : scaleValues(found, scaling);
     },
   };
 }
 
 const NONE: UniqueRows = { zone: new Uint32Array(0), value: new Uint32Array(0), count: new Uint32Array(0) };
 
+/** An array for integers of 64 bits; undefined for other sample types. */
+export function exactArray(sample: Sample, length: number): BigInt64Array | BigUint64Array | undefined {
+  if (sample === 'i64') return new BigInt64Array(length);
+  return sample === 'u64' ? new BigUint64Array(length) : undefined;
+}
+
 /** Merges two sorted tables of pairs. The counts of equal pairs are added. */
 function mergeRows(a: UniqueRows, b: UniqueRows): UniqueRows {
   const max = a.zone.length + b.zone.length;
   const zone = new Uint32Array(max);
   const value = new Uint32Array(max);
+  const high = a.high || b.high ? new Uint32Array(max) : undefined;
   const count = new Float64Array(max);
   let [i, j, out] = [0, 0, 0];
   while (i < a.zone.length || j < b.zone.length) {
@@ -87,15 +102,22 @@ function mergeRows(a: UniqueRows, b: UniqueRows): UniqueRows {
     const [from, at] = order <= 0 ? [a, i] : [b, j];
     zone[out] = from.zone[at]!;
     value[out] = from.value[at]!;
+    if (high !== undefined) high[out] = from.high![at]!;
     count[out] = (order <= 0 ? a.count[i++]! : 0) + (order >= 0 ? b.count[j++]! : 0);
     out++;
   }
-  if (out === max) return { zone, value, count };
-  return { zone: zone.slice(0, out), value: value.slice(0, out), count: count.slice(0, out) };
+  if (out === max) return { zone, value, high, count };
+  return {
+    zone: zone.slice(0, out),
+    value: value.slice(0, out),
+    high: high?.slice(0, out),
+    count: count.slice(0, out),
+  };
 }
 
 function compare(a: UniqueRows, i: number, b: UniqueRows, j: number): number {
-  return a.zone[i]! - b.zone[j]! || a.value[i]! - b.value[j]!;
+  const upper = a.high === undefined || b.high === undefined ? 0 : a.high[i]! - b.high[j]!;
+  return a.zone[i]! - b.zone[j]! || upper || a.value[i]! - b.value[j]!;
 }
 
 function tooMany({ zone }: UniqueRows, memoryBytes: number): OutOfMemoryError {

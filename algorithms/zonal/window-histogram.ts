@@ -102,7 +102,7 @@ function defineSlotOfTileCell(classifier: Classifier) {
     { ...parameters, ...classifier.parameters } as typeof parameters,
     { bin: u32, histogram: u32 },
     ({ place, cell, rank, cells, ...captured }) => ({
-      bin: classifier.slotOf(cells.at(cell.add(rank)), captured as Captured),
+      bin: classifier.slotOf(classifier.cellAt(cells, cell.add(rank)), captured as Captured),
       histogram: place,
     }),
   );
@@ -136,7 +136,7 @@ function defineSlotOfMaskedCell(classifier: Classifier) {
     { ...parameters, ...classifier.parameters } as typeof parameters,
     { bin: u32, histogram: u32 },
     ({ zone, cell, mask, rank, cells, ...captured }) => {
-      const slot = classifier.slotOf(cells.at(cell.add(rank)), captured as Captured);
+      const slot = classifier.slotOf(classifier.cellAt(cells, cell.add(rank)), captured as Captured);
       return { bin: select(u32(ABSENT), slot, mask.shr(rank).and(1).eq(1)), histogram: zone };
     },
   );

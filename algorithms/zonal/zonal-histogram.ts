@@ -21,7 +21,9 @@ import { JOB_FIELDS, type ZonalJob } from './zonal.ts';
  *
  * A cell has no data if its stored value is NaN or `raster.nodata`, or the raster's mask is 0. In a band of f32, values
  * b near the nodata value a have no data either, by GDAL's rule |a − b| < 2 · 2⁻²³ · |a + b| in f32 arithmetic; the note
- * `zonal/near-nodata` counts such cells. Bins, minimum, maximum and
+ * `zonal/near-nodata` counts such cells. In other bands, also of f64, cells must equal the nodata value. Cells of i64, u64
+ * and f64 are compared and summed to the last bit. Integers beyond 2⁵³ are rounded to f64 in `bins` and `statistics`, with
+ * the note `zonal/rounded-integers`; `exact` has their digits. Bins, minimum, maximum and
  * unique values use scaled values, which are `stored × scale + offset` in f64. Sums add the exact scaled values and
  * are rounded to f64 once.
  *

@@ -15,7 +15,7 @@ import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
-import type { Cells, EncodedCells, RasterSource, Window } from '../geometry/raster.ts';
+import { type Cells, type EncodedCells, isFloat, type RasterSource, type Window } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
 import {
@@ -165,7 +165,7 @@ function windowBytes(
   const hiding = 3 * plan.words;
   const withoutData = way === 'encoded' ? ((1 + tiles) * plan.tile ** 2) / 32 : mayHide ? hiding : 0;
   const hidden = withoutData + (hasTakenCells(plan.window, taken) ? hiding : 0);
-  return 4 * (words + folded + hidden) + (wantsValues(job) ? uniqueBytes(plan) : 0);
+  return 4 * (words + folded + hidden) + (wantsValues(job) ? uniqueBytes(plan, raster.sample) : 0);
 }
 
 interface LoadedWindow extends PartWindow {
@@ -322,7 +322,7 @@ async function countWindow(context: Context, job: CountJob, loaded: LoadedWindow
   const { raster, taken } = part;
   const { sample, nodata } = raster;
   const { cells } = placed;
-  const homes = sample === 'f32' && !isEncoded(cells) ? homeGroups(cells, nodata) : NO_HOMES;
+  const homes = isFloat(sample) && !isEncoded(cells) ? homeGroups(cells, nodata) : NO_HOMES;
   const cover = coverWindow(context, loaded);
   const results = context.scope(() => {
     const { zones, leftOut } = leaveOut(context, cover(), taken);

@@ -1,15 +1,15 @@
 import { scaleLength } from '../../primitives/columns/length.ts';
-import { array, type Functor, fn, u32 } from '../../primitives/functors/functor.ts';
-import type { Scalar } from '../../primitives/functors/shapes.ts';
+import { array, fn, u32 } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
 import { memoized } from '../../primitives/ir/memo.ts';
-import type { Sample } from '../geometry/raster.ts';
+import { isWide, type Sample } from '../geometry/raster.ts';
 import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
+import type { Words } from './fold.ts';
 import { orderedKey } from './ordered-words.ts';
 import { wordRows } from './tiles.ts';
+import { orderedWords } from './wide-words.ts';
 import { ABSENT } from './window-plan.ts';
 
 /**
@@ -30,22 +30,24 @@ export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
   });
 }
 
+/** Cells of zones: the zone, and the stored bits; `high` has the upper 32 of 64 bits. */
+export type ZoneCells = {
+  readonly zone: Column<'u32'>;
+  readonly raw: Column<'u32'>;
+  readonly high: Column<'u32'>;
+};
+
 /**
- * The cells of the given rows, as a view: the zone and the stored bits of each cell. The zone is {@link ABSENT} for a
+ * The cells of the given rows, as a view. The zone is {@link ABSENT} for a
  * cell that is outside its zone or has no data.
  */
-export function zoneCells(
-  context: Context,
-  rows: ZoneRows,
-  cells: Column<'u32'>,
-  classifier: Classifier,
-): { readonly zone: Column<'u32'>; readonly raw: Column<'u32'> } {
+export function zoneCells(context: Context, rows: ZoneRows, cells: Column<'u32'>, classifier: Classifier): ZoneCells {
   return map(cellFunctor(classifier), {
     index: sequence(scaleLength(context, rows.zone.length, 32)),
     ...rows,
     cells,
     ...classifier.captures,
-  } as never) as { zone: Column<'u32'>; raw: Column<'u32'> };
+  } as never) as ZoneCells;
 }
 
 const cellFunctor = memoized(defineCellFunctor);
@@ -56,26 +58,23 @@ function defineCellFunctor(classifier: Classifier) {
   return fn(
     'zoneCell',
     { ...parameters, ...classifier.parameters } as typeof parameters,
-    { zone: u32, raw: u32 },
+    { zone: u32, raw: u32, high: u32 },
     ({ index, zone, cell, mask, cells, ...captured }) => {
       const row = index.shr(5);
       const rank = index.and(31);
-      const raw = cells.at(cell.at(row).add(rank));
+      const raw = classifier.cellAt(cells, cell.at(row).add(rank));
       const inside = mask.at(row).shr(rank).and(1).eq(1);
       const data = classifier.isData(raw, captured as Captured);
-      return { zone: select(u32(ABSENT), zone.at(row), inside.and(data)), raw };
+      return { zone: select(u32(ABSENT), zone.at(row), inside.and(data)), raw: raw[0]!, high: raw[1] ?? u32(0) };
     },
   );
 }
 
-/** Functor that maps stored bits to ordered words (u32 with the order of the values). */
-export function orderedFunctor(sample: Sample): Functor<{ readonly raw: Scalar<'u32'> }, Scalar<'u32'>> {
-  return fn('ordered', { raw: u32 }, u32, ({ raw }) => orderedRaw(sample, raw));
-}
-
-/** Emits the code of {@link orderedFunctor} inside another functor. */
-export function orderedRaw(sample: Sample, raw: U32): U32 {
-  if (sample === 'i8') return raw.xor(0x80);
-  if (sample === 'i16') return raw.xor(0x8000);
-  return orderedKey(sample, raw);
+/** Maps stored bits to ordered words (words that compare like the values), in the code of functors. */
+export function orderedRaw(sample: Sample, raw: Words): Words {
+  if (isWide(sample)) return orderedWords(sample, raw);
+  const [word] = raw;
+  if (sample === 'i8') return [word!.xor(0x80)];
+  if (sample === 'i16') return [word!.xor(0x8000)];
+  return [orderedKey(sample, word!)];
 }

@@ -14,19 +14,19 @@ import {
   scatterReduce,
 } from '../../primitives/index.ts';
 import { createVariants, memoized } from '../../primitives/ir/memo.ts';
-import type { Sample } from '../geometry/raster.ts';
+import { isFloat, type Sample } from '../geometry/raster.ts';
 import type { Captured, Classifier } from './binning.ts';
-import { type HomeGroups, LAYOUTS, type Power } from './exact-sums.ts';
-import { digitsName, type Fold, namedWords, type RowFold, wordsIn } from './fold.ts';
+import { FLOATS, type Float, type HomeGroups, LAYOUTS, type Power } from './exact-sums.ts';
+import { digitsName, type Fold, namedWords, type RowFold, type Words, wordsIn } from './fold.ts';
 import { WIDE_DIGITS } from './power-sums.ts';
 import type { WindowPlan } from './window-plan.ts';
-import { orderedRaw, type ZoneRows, zoneCells } from './zone-cells.ts';
+import { orderedRaw, type ZoneCells, type ZoneRows, zoneCells } from './zone-cells.ts';
 
 /** Columns of u32 words, by name. */
 type Columns = { readonly [name: string]: Column<'u32'> };
 
 /**
- * What was folded in a window: a row for every zone that has cells in it, with the words of all folds; and for f32,
+ * What was folded in a window: a row for every zone that has cells in it, with the words of all folds; and for floats,
  * counters of every zone in the window.
  */
 export type WindowFolds = Columns & { readonly zone: Column<'u32'> };
@@ -63,7 +63,7 @@ export function foldRows(
   { sample, cells, classifier, homes }: FoldedCells,
 ): { readonly folded?: WindowFolds; readonly counted: CountedRows } {
   const { zone, cell, mask } = rows;
-  const captures = { ...classifier.captures, ...(sample === 'f32' && { home1: homes[1], home2: homes[2] }) };
+  const captures = { ...classifier.captures, ...(isFloat(sample) && { home1: homes[1], home2: homes[2] }) };
   const row = map(rowFunctor(classifier, sample, folds), { cell, mask, cells, ...captures } as never);
   // Materialized, because the reduction reads every row several times.
   const { data, ...words } = context.materialize(row as unknown as Columns);
@@ -72,10 +72,10 @@ export function foldRows(
   const { widen, combine } = zoneFunctors(folds);
   const { keys, values } = reduceByKey(zone, widen ? map(widen, words as never) : words, combine);
   const digits = folds.flatMap((fold) => {
-    if (fold.widePower === undefined) return [];
+    if (fold.widePower === undefined || !isFloat(sample)) return [];
     const wide = map(isWide, { wide: wordsIn(fold, words, fold.rowWords).at(-1)! });
     const wideCells = zoneCells(context, copyIf(rows, wide), cells, classifier);
-    return [[digitsName(fold), wideDigits(context, fold.widePower, zones, wideCells, homes)] as const];
+    return [[digitsName(fold), wideDigits(context, sample, fold.widePower, zones, wideCells, homes)] as const];
   });
   return { folded: { zone: keys, ...(values as Columns), ...Object.fromEntries(digits) }, counted };
 }
@@ -87,7 +87,7 @@ export function foldRows(
  */
 export function foldWords({ words, zones }: WindowPlan, folds: readonly Fold[]): number {
   const ofRows = folds.reduce((sum, { rowWords, neutral }) => sum + rowWords + neutral.length, 4);
-  const counters = folds.reduce((sum, { widePower }) => sum + (widePower ? LAYOUTS[widePower].counters : 0), 0);
+  const counters = folds.reduce((sum, { layout }) => sum + (layout?.counters ?? 0), 0);
   return ofRows * words + counters * zones.length;
 }
 
@@ -109,17 +109,16 @@ const rowParameters = { cell: u32, mask: u32, cells: array(u32) };
 const homeParameters = { home1: uniform(u32), home2: uniform(u32) };
 
 function defineRowFunctor(classifier: Classifier, sample: Sample, folds: readonly Fold[]) {
-  const parameters = { ...rowParameters, ...(sample === 'f32' && homeParameters), ...classifier.parameters };
+  const parameters = { ...rowParameters, ...(isFloat(sample) && homeParameters), ...classifier.parameters };
   const words = rowShape(folds);
   return fn('foldRow', parameters as typeof rowParameters, { data: u32, ...words }, (given) => {
     const { cell, mask, cells, ...rest } = given as typeof given & { readonly home1: U32; readonly home2: U32 };
     const captured = rest as unknown as Captured;
     const parts = folds.map((fold) => fold.begin({ 1: rest.home1, 2: rest.home2 }));
     const row: CellRow = { cell, mask, cells };
-    const data =
-      sample === 'f32'
-        ? foldFloats(classifier, captured, row, parts)
-        : foldIntegers(classifier, sample, captured, row, parts);
+    const data = isFloat(sample)
+      ? foldFloats(classifier, sample, captured, row, parts)
+      : foldIntegers(classifier, sample, captured, row, parts);
     return { data, ...namedWords(folds, (_, at) => parts[at]!.words) } as never;
   });
 }
@@ -140,24 +139,31 @@ function foldIntegers(
   parts: readonly RowFold[],
 ): U32 {
   const data = Var(u32(0));
-  forEachCell(row, (raw) => {
+  forEachCell(classifier, row, (raw) => {
     If(classifier.isData(raw, captured), () => {
-      const word = orderedRaw(sample, raw);
-      for (const part of parts) part.take(word);
+      const words = orderedRaw(sample, raw);
+      for (const part of parts) part.take(words);
       data.set(data.add(1));
     });
   });
   return data;
 }
 
-/** Initial `head` (sign and exponent) of a run. No f32 has this sign and exponent. */
-const NO_HEAD = 0x200;
+/** Initial `head` (sign and exponent) of a run. No float has this sign and exponent. */
+const NO_HEAD = 0x1000;
 
 /**
  * Takes the cells of a row that have data, in runs of the same sign and exponent. Returns their number, and above
  * {@link NEAR_SHIFT} the number of cells near the nodata value.
  */
-function foldFloats(classifier: Classifier, captured: Captured, row: CellRow, parts: readonly RowFold[]): U32 {
+function foldFloats(
+  classifier: Classifier,
+  sample: Float,
+  captured: Captured,
+  row: CellRow,
+  parts: readonly RowFold[],
+): U32 {
+  const fractionBits = (FLOATS[sample].significandBits - 1) & 31;
   const [head, count, data, near] = [Var(u32(NO_HEAD)), Var(u32(0)), Var(u32(0)), Var(u32(0))];
   const isMixed = Var(bool(false));
   const countsNear = classifier.slots.near !== classifier.slots.nodata;
@@ -167,12 +173,12 @@ function foldFloats(classifier: Classifier, captured: Captured, row: CellRow, pa
       for (const part of parts) part.endRun!(head, count);
     });
   };
-  const take = (raw: U32): void => {
+  const take = (raw: Words): void => {
     count.set(count.add(1));
     for (const part of parts) part.take(raw);
   };
-  forEachCell(row, (raw) => {
-    const own = raw.shr(23);
+  forEachCell(classifier, row, (raw) => {
+    const own = raw.at(-1)!.shr(fractionBits);
     If(own.ne(head), () => {
       endRun();
       head.set(own);
@@ -191,9 +197,9 @@ function foldFloats(classifier: Classifier, captured: Captured, row: CellRow, pa
 }
 
 /** Calls `body` for each cell of a row that is in the zone. */
-function forEachCell({ cell, mask, cells }: CellRow, body: (raw: U32) => void): void {
+function forEachCell(classifier: Classifier, { cell, mask, cells }: CellRow, body: (raw: Words) => void): void {
   For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
-    If(mask.shr(rank).and(1).eq(1), () => body(cells.at(cell.add(rank))));
+    If(mask.shr(rank).and(1).eq(1), () => body(classifier.cellAt(cells, cell.add(rank))));
   });
 }
 
@@ -229,15 +235,16 @@ const isWide = fn('isWide', { wide: u32 }, bool, ({ wide }) => wide.ne(0));
 /** Sums the powers outside the home group and the next lower one, byte by byte. */
 function wideDigits(
   context: Context,
+  sample: Float,
   power: Power,
   zones: number,
-  cells: { readonly zone: Column<'u32'>; readonly raw: Column<'u32'> },
+  cells: ZoneCells,
   homes: HomeGroups,
 ): Column<'u32'> {
-  const { counters, bytes } = LAYOUTS[power];
+  const { counters, bytes } = LAYOUTS[sample][power];
   const digits = context.materialize(constant(u32, 0, zones * counters));
   for (let byte = 0; byte < bytes; byte++) {
-    const digit = map(WIDE_DIGITS[power], { ...cells, byte, home: homes[power] });
+    const digit = map(WIDE_DIGITS[sample][power], { ...cells, byte, home: homes[power] });
     scatterReduce(digit.value, digit.counter, 'add', digits);
   }
   return digits;

@@ -5,6 +5,7 @@ import { type FillRule, overlapSentence, type Polygons, type Zones } from '../ge
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import { rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
+import type { ExactIntegers } from './types.ts';
 
 /** The note `zonal/overlapping-parts`: the number of zones whose parts overlap, and how these zones are treated. */
 export function partNotes({ names }: Pick<Zones, 'names'>, overlapping: Uint32Array, fill: FillRule): Note[] {
@@ -12,6 +13,20 @@ export function partNotes({ names }: Pick<Zones, 'names'>, overlapping: Uint32Ar
   for (const zone of overlapping) tally.add('zonal/overlapping-parts', names[zone]!);
   return tally.notes({ 'zonal/overlapping-parts': (n) => overlapSentence(n, ['zone', 'zones'], fill) });
 }
+
+/** The note `zonal/rounded-integers`: that values are beyond 2⁵³, which most statistics cannot have to the digit. */
+export function integerNotes(exact: ExactIntegers | undefined): Note[] {
+  const { values, minimum, maximum } = exact ?? {};
+  const isLarge = (value: bigint): boolean => value > LARGEST || value < -LARGEST;
+  if (![values, minimum, maximum].some((column) => (column as BigInt64Array | undefined)?.some(isLarge))) return [];
+  const message =
+    'Integers beyond 2^53 occur. Unique values, min and max have all digits (in tables and JSON, and in the field exact of ' +
+    'the result); other statistics are the nearest f64.';
+  return [{ code: 'zonal/rounded-integers', message }];
+}
+
+/** Up to here, every integer is an f64. */
+const LARGEST = 2n ** 53n;
 
 /** The note `zonal/near-nodata`: the number of cells that match the nodata value without being equal to it. */
 export function nearNotes(rasters: readonly Pick<RasterSource, 'nodata'>[], near: BigUint64Array): Note[] {

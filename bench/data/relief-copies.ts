@@ -28,7 +28,7 @@ export async function readReliefs(paths: readonly string[]): Promise<Relief[]> {
     try {
       const { width, height, nodata, sample } = raster;
       if (sample !== 'i16') throw new Error(`${path} has cells of ${sample}, not i16.`);
-      const read = await raster.read({ column: 0, row: 0, columns: width, rows: height });
+      const read = (await raster.read({ column: 0, row: 0, columns: width, rows: height })) as Int16Array;
       const cells = new Int16Array(new SharedArrayBuffer(2 * width * height));
       for (const [at, cell] of read.entries()) cells[at] = cell === nodata ? NODATA : cell;
       reliefs.push({ file: basename(path), width, height, cells });

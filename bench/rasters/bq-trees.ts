@@ -71,7 +71,7 @@ async function reliefs(): Promise<Raster[]> {
     if (raster === undefined) continue;
     const { width, height, nodata, sample } = raster;
     if (sample === 'i16' || sample === 'u16') {
-      const read = await raster.read({ column: 0, row: 0, columns: width, rows: height });
+      const read = (await raster.read({ column: 0, row: 0, columns: width, rows: height })) as Int16Array | Uint16Array;
       const stored = Uint16Array.from(read, (value) => (sample === 'i16' ? value ^ 0x8000 : value));
       const hasData = (cell: number) => read[cell] !== nodata;
       all.push({ name: file.replace('.tif', ''), as: 'u16', width, height, cells: stored, hasData });

@@ -1,4 +1,4 @@
-import { type Cells, type RasterSource, SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
+import { type Cells, isWide, type RasterSource, SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { openGeoTiff } from '../../formats/geotiff.ts';
 import { crc32c } from '../../formats/packed-rasters/crc32c.ts';
 import { encodeBand } from '../../formats/packed-rasters/encode-band.ts';
@@ -22,6 +22,7 @@ const { options, positionals } = programWords({ rounds: 15 });
 for (const file of positionals) {
   const raster = await openGeoTiff(file, { mask: 'none', raw: true });
   const { width, height, sample } = raster;
+  if (isWide(sample)) throw new Error(`${file} has cells of ${sample}, which packed rasters do not hold.`);
   const whole = { column: 0, row: 0, columns: width, rows: height };
   const cells = await raster.read(whole);
   await raster.close();

@@ -1,4 +1,4 @@
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import type { NarrowSample } from '../../algorithms/geometry/raster.ts';
 import { lengthsFault, placeSquare, squaresOf, WRONG_TREE } from './bq-squares.ts';
 import { sampleBits } from './layout.ts';
 
@@ -7,7 +7,7 @@ import { sampleBits } from './layout.ts';
  * the bytes, or undefined. Whatever they are, it takes no more memory than the tile, and time for each byte and cell.
  */
 export function bqDecoder(
-  sample: Sample,
+  sample: NarrowSample,
   tileColumns: number,
   tileRows: number,
 ): (data: Uint8Array, plane: Int32Array) => string | undefined {

@@ -1,5 +1,5 @@
 import type { CellFormat } from '../../algorithms/bq-tree/index.ts';
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import type { NarrowSample } from '../../algorithms/geometry/raster.ts';
 import { sampleBits } from './layout.ts';
 
 /** The squares of cells into which a tile is cut for BQ-trees, row by row. */
@@ -25,7 +25,7 @@ export function squaresOf(tileColumns: number, tileRows: number): Squares {
 }
 
 /** The format of cells in trees: as many bits as a sample has. */
-export function cellFormat(sample: Sample): CellFormat {
+export function cellFormat(sample: NarrowSample): CellFormat {
   return `u${sampleBits(sample)}` as CellFormat;
 }
 

@@ -1,4 +1,4 @@
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import type { NarrowSample } from '../../algorithms/geometry/raster.ts';
 import { valueOfOrderedWord } from '../../algorithms/zonal/ordered-words.ts';
 import { CODEC, MASK, MASK_OVER_CELLS, type TileEntries } from './directory.ts';
 import { type PackedLayout, tileGrid } from './layout.ts';
@@ -10,7 +10,7 @@ export interface PackedFacts {
   readonly bytes: number;
   readonly width: number;
   readonly height: number;
-  readonly sample: Sample;
+  readonly sample: NarrowSample;
   readonly tile: { readonly columns: number; readonly rows: number };
   readonly geoTransform: readonly number[];
   readonly crs: string | null;

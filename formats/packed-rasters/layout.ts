@@ -1,13 +1,16 @@
-import { SAMPLE_BYTES, SAMPLES, type Sample } from '../../algorithms/geometry/raster.ts';
+import { type NarrowSample, SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { crc32c } from './crc32c.ts';
+
+/** The sample types of packed rasters. The header has the index of one. */
+const SAMPLES: readonly NarrowSample[] = ['u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'f32'];
 
 /** Sizes of a packed raster and of its tiles, as its header states them. */
 export interface PackedLayout {
   readonly width: number;
   readonly height: number;
   readonly bands: number;
-  readonly sample: Sample;
+  readonly sample: NarrowSample;
   /** Columns of a tile, a multiple of 4. With its rows, a tile has a multiple of 32 cells. */
   readonly tileColumns: number;
   readonly tileRows: number;
@@ -109,7 +112,7 @@ export function decodeHeader(bytes: Uint8Array, file: string): PackedLayout {
   const sample = SAMPLES[view.getUint16(12, true)];
   if (major < 1 || sample === undefined) throw damaged(file, `it has version ${major} and an unknown type of samples`);
   const layout: PackedLayout = {
-    sample: sample as Sample,
+    sample,
     bands: view.getUint16(14, true),
     width: view.getUint32(16, true),
     height: view.getUint32(20, true),
@@ -139,6 +142,6 @@ export function damaged(file: string, what: string, block?: number): FormatError
 }
 
 /** Bits of a cell, which the residuals of its type wrap to. */
-export function sampleBits(sample: Sample): number {
+export function sampleBits(sample: NarrowSample): number {
   return 8 * SAMPLE_BYTES[sample];
 }

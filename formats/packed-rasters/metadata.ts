@@ -1,4 +1,4 @@
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import type { NarrowSample } from '../../algorithms/geometry/raster.ts';
 import type { ByteSource } from '../tiff/byte-source.ts';
 import type { GeoTransform } from '../tiff/georeference.ts';
 import { crc32c } from './crc32c.ts';
@@ -84,7 +84,8 @@ function isTag(value: unknown): boolean {
 }
 
 /** The bits of a nodata value in a band; undefined if there is none. */
-export function nodataBits(nodata: number | undefined, sample: Sample): number | undefined {
+export function nodataBits(given: number | bigint | undefined, sample: NarrowSample): number | undefined {
+  const nodata = given === undefined ? undefined : Number(given);
   if (nodata === undefined) return undefined;
   if (sample === 'f32') return new Uint32Array(Float32Array.of(nodata).buffer)[0]!;
   return sample === 'u8' || sample === 'i8' ? nodata & 0xff : sample.endsWith('16') ? nodata & 0xffff : nodata >>> 0;

@@ -1,4 +1,4 @@
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import type { NarrowSample } from '../../algorithms/geometry/raster.ts';
 
 /**
  * The bits in which residuals of f32 are counted, whose order as unsigned words is that of the floats. −0 comes before 0,
@@ -14,7 +14,7 @@ export function floatBits(sortable: number): number {
 }
 
 /** What the bits of a cell are combined with by exclusive or to give its ordered word. */
-export const ORDER_FLIP: Readonly<Record<Sample, number>> = {
+export const ORDER_FLIP: Readonly<Record<NarrowSample, number>> = {
   u8: 0,
   i8: 0x80,
   u16: 0,

@@ -1,4 +1,4 @@
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import type { NarrowSample } from '../../algorithms/geometry/raster.ts';
 import type { Words } from '../tiff/samples.ts';
 import { sampleBits } from './layout.ts';
 import { ORDER_FLIP, sortableBits } from './ordered.ts';
@@ -6,7 +6,7 @@ import { BLOCK, blocksOf } from './residuals.ts';
 
 /** What the tiles of a band have in common. */
 export interface TileCoding {
-  readonly sample: Sample;
+  readonly sample: NarrowSample;
   readonly tileColumns: number;
   readonly tileRows: number;
   /** The stored bits that mark a cell without data; undefined if none do. */

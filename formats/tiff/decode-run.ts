@@ -3,7 +3,7 @@ import { SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
 import { fileError } from '../file-error.ts';
 import { truncated } from './byte-source.ts';
 import { decodeBlockNow } from './decode.ts';
-import { type BlockCoding, wordBytes } from './layout.ts';
+import { type BlockCoding, storedBytes } from './layout.ts';
 import { unpackPieces } from './pieces.ts';
 import { blockOf, copyPiece } from './place-cells.ts';
 import { wordsOver } from './samples.ts';
@@ -36,7 +36,7 @@ export function decodeRun(request: RunRequest): void {
   const start = pieces[0]!.offset;
   const end = pieces.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
   // Samples stay aligned in memory as in the file, so that samples of uncompressed blocks need no copy.
-  const shift = start % wordBytes(coding);
+  const shift = start % storedBytes(coding);
   const packed = readBytes(request, shift, start, end - start);
   const target = wordsOver(new Uint8Array(cells), SAMPLE_BYTES[coding.sample]);
   pieces.forEach((piece, i) => {

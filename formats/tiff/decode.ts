@@ -2,10 +2,10 @@ import { promisify } from 'node:util';
 import { inflate, inflateSync } from 'node:zlib';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { messageOf } from '../../primitives/checks/message-of.ts';
-import { type BlockCoding, rowBytes, wordBytes } from './layout.ts';
+import { type BlockCoding, rowBytes, storedBytes } from './layout.ts';
 import { unpackLzw } from './lzw.ts';
 import { unpackPackBits } from './packbits.ts';
-import { undoDifferences, undoFloatDifferences } from './predictor.ts';
+import { undoDifferences, undoFloatDifferences, undoWideDifferences } from './predictor.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words, wordsOver } from './samples.ts';
 
 /**
@@ -109,9 +109,10 @@ function corrupt(file: string, block: number, reason: string, cause?: unknown): 
 function toWords(bytes: Uint8Array, coding: BlockCoding): Words {
   const { littleEndian, predictor, blockColumns, interleaved } = coding;
   const rowWords = blockColumns * interleaved;
-  const size = wordBytes(coding);
+  const size = storedBytes(coding);
   if (predictor === 'float') return undoFloatDifferences(bytes, rowWords, interleaved, size);
   const words = wordsOver(littleEndian === LITTLE_ENDIAN_MACHINE ? bytes : swappedBytes(bytes, size), size);
-  if (predictor === 'difference') undoDifferences(words, rowWords, interleaved);
+  if (predictor === 'difference' && size === 8) undoWideDifferences(words as Uint32Array, rowWords, interleaved);
+  else if (predictor === 'difference') undoDifferences(words, rowWords, interleaved);
   return words;
 }

@@ -22,25 +22,35 @@ export async function encodeBlock(words: Words, packing: Packing): Promise<Uint8
 }
 
 function toBytes(words: Words, { sample, littleEndian, predictor, rowWords, interleaved }: Packing): Uint8Array {
-  if (predictor === 'float') return floatDifferences(words, rowWords, interleaved);
-  if (predictor === 'difference') takeDifferences(words, rowWords, interleaved);
+  const size = SAMPLE_BYTES[sample];
   const bytes = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
-  return littleEndian === LITTLE_ENDIAN_MACHINE ? bytes : swappedBytes(bytes, SAMPLE_BYTES[sample]);
+  if (predictor === 'float') return floatDifferences(bytes, rowWords, interleaved, size);
+  if (predictor === 'difference' && size === 8) {
+    takeDifferences(new BigUint64Array(words.buffer, words.byteOffset, words.length / 2), rowWords, interleaved);
+  } else if (predictor === 'difference') takeDifferences(words, rowWords, interleaved);
+  return littleEndian === LITTLE_ENDIAN_MACHINE ? bytes : swappedBytes(bytes, size);
 }
 
-function takeDifferences(words: Words | Uint8Array, rowWords: number, stride: number): void {
-  for (let row = 0; row < words.length; row += rowWords) {
-    for (let at = row + rowWords - 1; at >= row + stride; at--) words[at] = words[at]! - words[at - stride]!;
+function takeDifferences(words: Words | BigUint64Array, rowWords: number, stride: number): void {
+  // Both operands are of one type, number or bigint.
+  const numbers = words as Words;
+  for (let row = 0; row < numbers.length; row += rowWords) {
+    for (let at = row + rowWords - 1; at >= row + stride; at--) numbers[at] = numbers[at]! - numbers[at - stride]!;
   }
 }
 
-function floatDifferences(words: Words, rowWords: number, stride: number): Uint8Array {
-  const bytes = new Uint8Array(words.length * 4);
-  for (let row = 0; row < words.length; row += rowWords) {
+/** The bytes of floats of `size` bytes: in each row, the high bytes of all floats come first. */
+function floatDifferences(floats: Uint8Array, rowWords: number, stride: number, size: number): Uint8Array {
+  const bytes = new Uint8Array(floats.length);
+  const rowBytes = rowWords * size;
+  for (let row = 0; row < floats.length; row += rowBytes) {
     for (let i = 0; i < rowWords; i++) {
-      for (let b = 0; b < 4; b++) bytes[row * 4 + b * rowWords + i] = words[row + i]! >>> (24 - 8 * b);
+      for (let place = 0; place < size; place++) {
+        const from = LITTLE_ENDIAN_MACHINE ? size - 1 - place : place;
+        bytes[row + place * rowWords + i] = floats[row + i * size + from]!;
+      }
     }
   }
-  takeDifferences(bytes, rowWords * 4, stride);
+  takeDifferences(bytes, rowBytes, stride);
   return bytes;
 }

@@ -1,8 +1,9 @@
-import { SAMPLE_BYTES, type Sample } from '../../algorithms/geometry/raster.ts';
+import { isFloat, SAMPLE_BYTES, type Sample } from '../../algorithms/geometry/raster.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 import { damaged, type TiffDirectory } from './directory.ts';
+import type { SampleBytes } from './samples.ts';
 
 /** Compression of blocks. */
 export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits';
@@ -187,12 +188,12 @@ function unsupported(what: string, name: string, file: string): FormatError {
 }
 
 const OTHER_TYPE =
-  'Rewrite it with gdal_translate -ot Float32 -co COMPRESS=DEFLATE, which rounds values to 24 bits. For whole numbers from ' +
-  '-2147483648 to 2147483647, -ot Int32 keeps all digits; larger ones would become the largest.';
+  'Rewrite it with gdal_translate -ot Float64 -co COMPRESS=DEFLATE, which keeps values of up to 53 bits.';
 
 const EXPECTED: Readonly<Record<string, string>> = {
   compression: 'none, deflate, LZW or PackBits',
-  'sample-type': 'u8, i8, u16, i16, u32, i32, f16, f32, or 1, 2 or 4 bits without a sign, the same in all bands',
+  'sample-type':
+    'u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, or 1, 2 or 4 bits without a sign, the same in all bands',
   colours: 'grey, palette or RGB',
   'fill-order': 'the high bit first',
 };
@@ -207,7 +208,7 @@ async function readPredictor(
   const applies = compression === 'lzw' || compression === 'deflate';
   if (code === 1 || !applies) return 'none';
   if (code === 2 && bits >= 8) return 'difference';
-  if (code === 3 && sample === 'f32') return 'float';
+  if (code === 3 && isFloat(sample)) return 'float';
   throw damaged(file, `its predictor is ${code} on samples of ${bits} bits (${sample})`);
 }
 
@@ -357,7 +358,7 @@ export function rowBytes({
   return bytesOfRow({ cellBits: interleaved * bits }, blockColumns);
 }
 
-/** Number of bytes of the words that a decoded block consists of: of a sample, or of bytes that samples share. */
-export function wordBytes({ bits }: Pick<BlockCoding, 'bits'>): 1 | 2 | 4 {
-  return Math.max(1, bits / 8) as 1 | 2 | 4;
+/** Number of bytes of a stored sample; 1 if several samples share a byte. */
+export function storedBytes({ bits }: Pick<BlockCoding, 'bits'>): SampleBytes {
+  return Math.max(1, bits / 8) as SampleBytes;
 }

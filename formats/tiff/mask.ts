@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import type { Window } from '../../algorithms/geometry/raster.ts';
+import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { openFileBytes } from '../file-bytes.ts';
 import type { ByteSource } from './byte-source.ts';
@@ -128,10 +128,12 @@ async function maskIn(
 type MaskRead = BandMask['read'];
 
 /** Converts a reader of numbers to a reader of mask bytes. 0 stays 0 (no data), and any other number means data. */
-function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => Promise<ArrayLike<number>>): MaskRead {
+function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => Promise<Cells>): MaskRead {
   return async (window, signal) => {
     const values = await read(window, signal);
-    return values instanceof Uint8Array ? values : Uint8Array.from(values, (value) => (value === 0 ? 0 : 1));
+    return values instanceof Uint8Array
+      ? values
+      : Uint8Array.from(values as ArrayLike<number | bigint>, (value) => (Number(value) === 0 ? 0 : 1));
   };
 }
 

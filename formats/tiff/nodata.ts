@@ -1,45 +1,102 @@
-import type { Sample } from '../../algorithms/geometry/raster.ts';
+import { isFloat, type NarrowSample, type Sample } from '../../algorithms/geometry/raster.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { SAMPLE_RANGE } from './samples.ts';
 
 /**
- * Parses a nodata value, and finds the stored value that it marks in a band: for f32 the nearest f32, for integers the
+ * Parses a nodata value, and finds the stored value that it marks in a band: for floats the nearest one, for integers the
  * value without its fraction, if it lies in the range of values that GDAL's mask compares. Adds a note if this is not
- * the value itself. If no cell of the band can have the value, adds a note and returns undefined.
+ * the value itself. If no cell of the band can have the value, adds a note and returns undefined. For integers of 64 bits
+ * the value is a bigint, read from the digits of the text.
  */
-export function readNodata(text: string | undefined, sample: Sample, notes: Note[]): number | undefined {
+export function readNodata(text: string | undefined, sample: NarrowSample, notes: Note[]): number | undefined;
+export function readNodata(text: string | undefined, sample: Sample, notes: Note[]): number | bigint | undefined;
+export function readNodata(text: string | undefined, sample: Sample, notes: Note[]): number | bigint | undefined {
   if (text === undefined || text.trim() === '') return undefined;
   const value = parseLeadingNumber(text);
-  const marked = value === undefined ? undefined : markedValue(value, sample);
   const quoted = JSON.stringify(text.trim());
+  if (sample === 'i64' || sample === 'u64') {
+    const marked = markedInteger(text, sample);
+    if (marked === undefined) notes.push(unusable(quoted, sample));
+    else if (value !== Math.trunc(value!)) notes.push(rounded(quoted, sample, marked));
+    return marked;
+  }
+  const marked = value === undefined ? undefined : markedValue(value, sample);
   if (marked === undefined) {
-    notes.push({
-      code: 'raster/nodata-unusable',
-      message: `The nodata value ${quoted} cannot occur in a band of type ${sample}; none is used.`,
-    });
+    notes.push(unusable(quoted, sample));
   } else if (isChanged(value!, marked, sample)) {
-    const message = `The nodata value ${quoted} cannot occur in a band of type ${sample}; it marks cells of ${marked}, as in GDAL.`;
-    notes.push({ code: 'raster/nodata-rounded', message });
+    notes.push(rounded(quoted, sample, marked));
   }
   return marked;
 }
 
+function unusable(quoted: string, sample: Sample): Note {
+  const message = `The nodata value ${quoted} cannot occur in a band of type ${sample}; none is used.`;
+  return { code: 'raster/nodata-unusable', message };
+}
+
+function rounded(quoted: string, sample: Sample, marked: number | bigint): Note {
+  const message = `The nodata value ${quoted} cannot occur in a band of type ${sample}; it marks cells of ${marked}, as in GDAL.`;
+  return { code: 'raster/nodata-rounded', message };
+}
+
+/** The ranges of integers of 64 bits. */
+const WIDE_RANGE = { i64: [-(2n ** 63n), 2n ** 63n - 1n], u64: [0n, 2n ** 64n - 1n] } as const;
+
+/**
+ * The number with which a text begins, without its fraction, as an integer of 64 bits. Undefined if there is none, or if
+ * it is out of range, also by an exponent that would take many digits.
+ */
+function markedInteger(text: string, sample: 'i64' | 'u64'): bigint | undefined {
+  const whole = wholeOf(text);
+  const [min, max] = WIDE_RANGE[sample];
+  return whole !== undefined && whole >= min && whole <= max ? whole : undefined;
+}
+
+function wholeOf(text: string): bigint | undefined {
+  const trimmed = text.trim().replace(',', '.');
+  if (parseLeadingNumber(trimmed) === undefined) return undefined;
+  const [, sign, digits = '', fraction = '', power = '0'] = PARTS.exec(trimmed) ?? [];
+  const all = (digits + fraction).replace(/^0+/, '');
+  // The point stands behind this many digits.
+  const point = digits.length - (digits + fraction).length + all.length + Number(power);
+  if (all === '' || point <= 0) return PARTS.test(trimmed) ? 0n : undefined;
+  if (point > MAX_DIGITS) return undefined;
+  const size = BigInt(all.slice(0, point).padEnd(point, '0'));
+  return sign === '-' ? -size : size;
+}
+
+/** The sign, the digits before and after the point, and the exponent with which a text begins. */
+const PARTS = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?/i;
+
+/** Number of digits of the largest u64. */
+const MAX_DIGITS = 20;
+
 /** Whether a nodata value marks cells of a clearly different value: its fraction is lost, or it is 0 or infinite. */
 function isChanged(value: number, marked: number, sample: Sample): boolean {
   if (value === marked || Number.isNaN(value)) return false;
-  return sample !== 'f32' || marked === 0 || !Number.isFinite(marked);
+  return !isFloat(sample) || marked === 0 || !Number.isFinite(marked);
 }
 
 /**
  * Value of the cells in blocks that are not stored: the nodata value, rounded and clamped to the type of the band, or 0
  * if there is none. GDAL fills such blocks in the same way.
  */
-export function fillValue(text: string | undefined, sample: Sample): number {
+export function fillValue(text: string | undefined, sample: Sample): number | bigint {
   const value = parseLeadingNumber(text ?? '') ?? 0;
+  if (sample === 'i64' || sample === 'u64') return filledInteger(text ?? '', value, sample);
+  if (sample === 'f64') return value;
   if (sample === 'f32') return Math.fround(value);
   const [min, max] = SAMPLE_RANGE[sample];
   const rounded = Math.sign(value) * Math.floor(Math.abs(value) + 0.5);
   return Number.isNaN(value) ? 0 : Math.min(max, Math.max(min, rounded)) + 0;
+}
+
+function filledInteger(text: string, value: number, sample: 'i64' | 'u64'): bigint {
+  const [min, max] = WIDE_RANGE[sample];
+  if (value >= 2 ** 64) return max;
+  if (value <= -(2 ** 64)) return min;
+  const whole = wholeOf(text) ?? 0n;
+  return whole < min ? min : whole > max ? max : whole;
 }
 
 /**
@@ -78,7 +135,8 @@ function wordOf(text: string): number | undefined {
  * The stored value that a nodata value marks, as in GDAL's mask: integers drop the fraction of a value in the range of
  * the type that GDAL compares in, which is wider than the type of the band for 16 bits and i8.
  */
-function markedValue(value: number, sample: Sample): number | undefined {
+function markedValue(value: number, sample: Exclude<Sample, 'i64' | 'u64'>): number | undefined {
+  if (sample === 'f64') return value;
   if (sample === 'f32') return Math.fround(value);
   const [low, high] = SAMPLE_RANGE[COMPARED_AS[sample]];
   if (!(value >= low && value <= high)) return undefined;

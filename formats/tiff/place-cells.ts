@@ -1,4 +1,4 @@
-import { type Cells, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
+import { type Cells, isWide, SAMPLE_BYTES, type Window } from '../../algorithms/geometry/raster.ts';
 import { halfFloat } from '../tables/half-float.ts';
 import { type BlockCoding, rowBytes } from './layout.ts';
 import type { Piece } from './pieces.ts';
@@ -28,12 +28,14 @@ export function copyPiece(
   const { fromRow, toRow, fromColumn, toColumn } = overlap(window, layout, piece);
   const count = toColumn - fromColumn;
   const isStored = layout.bits === 8 * SAMPLE_BYTES[layout.sample];
+  // Samples of 64 bits are two words each.
+  const size = isWide(layout.sample) ? 2 : 1;
   const isLong = isStored && interleaved === 1 && count > SHORT_ROW;
   if (isStored && interleaved === 1 && window.columns === blockColumns && window.column === piece.left) {
     const from = (fromRow - piece.top) * blockColumns;
     target.set(
-      words.subarray(from, from + (toRow - fromRow) * blockColumns),
-      start + (fromRow - window.row) * blockColumns,
+      words.subarray(size * from, size * (from + (toRow - fromRow) * blockColumns)),
+      size * (start + (fromRow - window.row) * blockColumns),
     );
     return;
   }
@@ -43,7 +45,8 @@ export function copyPiece(
     const to = start + (row - window.row) * window.columns + fromColumn - window.column;
     if (layout.bits < 8) copyBits(target, to, words, (row - piece.top) * rowBytes(layout), first, count, layout);
     else if (!isStored) copyHalves(target, to, words, from, count, interleaved);
-    else if (isLong) target.set(words.subarray(from, from + count), to);
+    else if (isLong) target.set(words.subarray(size * from, size * (from + count)), size * to);
+    else if (size === 2) copyPairs(target, to, words, from, count, interleaved);
     else copyWords(target, to, words, from, count, interleaved);
   }
 }
@@ -53,6 +56,15 @@ function copyWords(target: Words, to: number, words: Words, from: number, count:
   if (target instanceof Uint16Array) for (let i = 0; i < count; i++) target[to + i] = words[from + i * step]!;
   else if (target instanceof Uint32Array) for (let i = 0; i < count; i++) target[to + i] = words[from + i * step]!;
   else for (let i = 0; i < count; i++) target[to + i] = words[from + i * step]!;
+}
+
+/** Copies `count` pairs of words, every `step`th of `words`. */
+function copyPairs(target: Words, to: number, words: Words, from: number, count: number, step: number): void {
+  for (let i = 0; i < count; i++) {
+    const at = 2 * (from + i * step);
+    target[2 * (to + i)] = words[at]!;
+    target[2 * (to + i) + 1] = words[at + 1]!;
+  }
 }
 
 /** Copies `count` samples of a few bits each, which begin with sample `first` of the row that begins at byte `row`. */
@@ -87,11 +99,18 @@ export function blockOf({ left, top }: Place, { blockColumns, blockRows }: Block
 }
 
 /** Fills the cells of a piece whose block is omitted from the file. */
-export function fillPiece(cells: Cells, window: Window, layout: BlockLayout, piece: Place, value: number): void {
+export function fillPiece(
+  cells: Cells,
+  window: Window,
+  layout: BlockLayout,
+  piece: Place,
+  value: number | bigint,
+): void {
   const { fromRow, toRow, fromColumn, toColumn } = overlap(window, layout, piece);
   for (let row = fromRow; row < toRow; row++) {
     const to = (row - window.row) * window.columns - window.column;
-    cells.fill(value, to + fromColumn, to + toColumn);
+    // The value is a bigint where the cells are.
+    cells.fill(value as never, to + fromColumn, to + toColumn);
   }
 }
 

@@ -1,4 +1,4 @@
-import { LITTLE_ENDIAN_MACHINE, type Words, wordsOver } from './samples.ts';
+import { LITTLE_ENDIAN_MACHINE, type SampleBytes, type Words, wordsOver } from './samples.ts';
 
 /**
  * Undoes TIFF's horizontal differencing (predictor 2, TIFF 6.0 section 14) in place. Each stored value is the
@@ -25,6 +25,27 @@ function addUp(words: Words, from: number, to: number, stride: number): void {
 }
 
 /**
+ * Does the same as {@link undoDifferences} for samples of 64 bits, which are two words in the machine's byte order.
+ *
+ * @param rowSamples - Number of samples of a row.
+ */
+export function undoWideDifferences(words: Uint32Array, rowSamples: number, stride: number): void {
+  const [low, high] = LITTLE_ENDIAN_MACHINE ? [0, 1] : [1, 0];
+  for (let row = 0; row + 2 * rowSamples <= words.length; row += 2 * rowSamples) {
+    for (let first = row; first < row + 2 * stride; first += 2) {
+      let [sum, upper] = [0, 0];
+      for (let at = first; at < row + 2 * rowSamples; at += 2 * stride) {
+        const before = sum;
+        sum = (sum + words[at + low]!) >>> 0;
+        upper = (upper + words[at + high]! + (sum < before ? 1 : 0)) | 0;
+        words[at + low] = sum;
+        words[at + high] = upper;
+      }
+    }
+  }
+}
+
+/**
  * Undoes TIFF's floating-point predictor (predictor 3, Adobe TIFF Technical Note 3). A row contains the high bytes of
  * all its floats, then the second bytes, and so on down to the low bytes. Each byte is stored as the difference from
  * the byte `stride` positions earlier.
@@ -32,12 +53,12 @@ function addUp(words: Words, from: number, to: number, stride: number): void {
  * @param size - Number of bytes of a float.
  * @returns The bits of the floats, in the machine's byte order.
  */
-export function undoFloatDifferences(bytes: Uint8Array, rowWords: number, stride: number, size: 1 | 2 | 4): Words {
+export function undoFloatDifferences(bytes: Uint8Array, rowWords: number, stride: number, size: SampleBytes): Words {
   const isAligned = LITTLE_ENDIAN_MACHINE && stride === 1 && rowWords % 4 === 0 && bytes.byteOffset % 4 === 0;
   return size === 4 && isAligned ? undoByWords(bytes, rowWords) : undoByBytes(bytes, rowWords, stride, size);
 }
 
-function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number, size: 1 | 2 | 4): Words {
+function undoByBytes(bytes: Uint8Array, rowWords: number, stride: number, size: SampleBytes): Words {
   const rowBytes = rowWords * size;
   const floats = new Uint8Array(bytes.length);
   for (let row = 0; row + rowBytes <= bytes.length; row += rowBytes) {

@@ -38,7 +38,7 @@ export interface WindowReaderOptions {
   readonly source: ByteSource;
   readonly layout: BandLayout;
   /** Value of the cells in blocks that are omitted from the file (sparse files). */
-  readonly fill: number;
+  readonly fill: number | bigint;
   /** Maximum bytes of the cache for decoded blocks. */
   readonly keepBytes: number;
   /**
@@ -175,7 +175,7 @@ function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[
 }
 
 /** Fills the pieces whose blocks are omitted from the file. Returns the other pieces, which must be read. */
-function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], fill: number): Piece[] {
+function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], fill: number | bigint): Piece[] {
   return pieces.filter((piece) => {
     if (layout.byteCounts[piece.block] !== 0) return true;
     const { start, window } = placeOf(piece, place, layout);

@@ -29,7 +29,7 @@ const polygon = (x: string): string => `{"type":"Polygon","coordinates":[[[0,0],
 const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
   'zones.json': collection(square, zone('b', rectangle(2, 0, 4, 3))),
   'jpeg.tif': craftedTiff({ compression: [7] }),
-  'doubles.tif': craftedTiff({ bitsPerSample: [64], sampleFormat: [3] }),
+  'complex.tif': craftedTiff({ bitsPerSample: [64], sampleFormat: [6] }),
   // A strip whose compressed bytes are all zeros. A careless LZW decoder would expand them to the full 900 MB of the
   // strip.
   'strip.tif': craftedTiff(
@@ -83,8 +83,8 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
   ['an unsupported compression', { raster: '@jpeg.tif' }, /^jpeg\.tif: .+ JPEG.+gdal_translate -co COMPRESS=DEFLATE/],
   [
     'samples of an unsupported type',
-    { raster: '@doubles.tif' },
-    /^doubles\.tif: .+ type f64.+ Rewrite it with gdal_translate -ot Float32 -co COMPRESS=DEFLATE, which rounds values.+-ot Int32 keeps all digits/,
+    { raster: '@complex.tif' },
+    /^complex\.tif: .+ type complex f32.+ Rewrite it with gdal_translate -ot Float64 -co COMPRESS=DEFLATE, which keeps/,
   ],
   ['a raster without geotransform', { raster: '@nowhere.tif' }, /^nowhere\.tif: .+ not georeferenced.+gdalwarp\.$/],
   [

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import type { NarrowSample } from '../../algorithms/geometry/raster.ts';
 import { main } from '../../cli/main.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/geotiff-writer.ts';
 import { CELL_ARRAYS } from '../../formats/tiff/samples.ts';
@@ -45,7 +46,7 @@ export async function openWorkshop(): Promise<Workshop> {
     },
     writeRaster(name, changes = {}, cells = Array.from({ length: 12 }, (_, i) => i)) {
       const raster = { ...RASTER, ...changes };
-      const all = CELL_ARRAYS[raster.sample].from(cells);
+      const all = CELL_ARRAYS[raster.sample as NarrowSample].from(cells);
       return writeGeoTiff(path(name), raster, ({ row, rows }) =>
         all.slice(row * raster.width, (row + rows) * raster.width),
       );

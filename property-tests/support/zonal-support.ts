@@ -52,7 +52,9 @@ export function rasterOf(cells: Cells, width: number, sample: Sample, grid: Part
     read: async ({ column, row, columns, rows }) => {
       const window = cells.slice(0, columns * rows);
       for (let r = 0; r < rows; r++) {
-        window.set(cells.subarray((row + r) * width + column, (row + r) * width + column + columns), r * columns);
+        const from = (row + r) * width + column;
+        // Both have the same type.
+        window.set(cells.subarray(from, from + columns) as never, r * columns);
       }
       return window;
     },

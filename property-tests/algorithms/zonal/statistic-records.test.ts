@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ratio } from '../../../algorithms/exact-ratio.ts';
-import type { Cells } from '../../../algorithms/geometry/raster.ts';
+import type { NarrowCells } from '../../../algorithms/geometry/raster.ts';
 import { exactSquares, exactSum } from '../../../algorithms/zonal/exact-sums.ts';
 import type { Binning } from '../../../algorithms/zonal/index.ts';
 import type { StatisticRecords } from '../../../algorithms/zonal/statistic-kinds.ts';
@@ -53,7 +53,7 @@ onEveryBackend((opened) => {
     numRuns: 4,
   })('a statistic of either kind is one record, whatever the bins and parts', async (given, sample, binning, cells) => {
     const finite = sample === 'f32' ? given : given.map((each) => (Number.isFinite(each) ? each : 4));
-    const stored = CELL_ARRAYS[sample].from(finite) as Cells;
+    const stored = CELL_ARRAYS[sample].from(finite) as NarrowCells;
     const { length } = stored;
     const raster = { ...rasterOf(stored, 1, sample, { nodata: 3 }), blockRows: 16 };
     const zones = zonesOf([[box(0, 0, 1, length)], [box(0, length >> 1, 1, length)], [box(-9, 0, -5, 1)]]);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { BlockCells, RasterSource, Window } from '../../../algorithms/geometry/raster.ts';
+import type { BlockCells, NarrowSample, RasterSource, Window } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
@@ -23,7 +23,7 @@ function inBlocks(raster: RasterSource): RasterSource & { readonly windows: Wind
     const blocks = blocksOf(window, blockColumns, blockRows);
     const wanted = [...blocks.keys()].filter((at) => isWanted(blocks[at]!)).reverse();
     const area = blockColumns * blockRows;
-    const cells = new CELL_ARRAYS[sample]((wanted.length + 1) * area + 5).fill(77);
+    const cells = new CELL_ARRAYS[sample as NarrowSample]((wanted.length + 1) * area + 5).fill(77);
     const starts = new Uint32Array(blocks.length);
     for (const [rank, at] of wanted.entries()) {
       const block = blocks[at]!;
@@ -35,7 +35,8 @@ function inBlocks(raster: RasterSource): RasterSource & { readonly windows: Wind
       };
       const read = await raster.read(inside, signal);
       for (let row = 0; row < inside.rows; row++) {
-        cells.set(read.subarray(row * inside.columns, (row + 1) * inside.columns), starts[at] + row * blockColumns);
+        const cut = read.subarray(row * inside.columns, (row + 1) * inside.columns) as Int16Array;
+        cells.set(cut, starts[at]! + row * blockColumns);
       }
     }
     return { cells, starts };
@@ -77,7 +78,7 @@ onEveryBackend((opened, { runs }) => {
     'stored separately give the same counts as rows',
     async (corners, sample, blockColumns, blockRows, binning, mask) => {
       const [width, height] = [200, 190];
-      const cells = new CELL_ARRAYS[sample](width * height);
+      const cells = new CELL_ARRAYS[sample as NarrowSample](width * height);
       for (let i = 0; i < cells.length; i++) cells[i] = ((i * 7919) % 3001) - 9;
       const shown = Uint8Array.from(cells, (_, i) => (mask === undefined || mask[(i * 5) % mask.length] ? 255 : 0));
       const readMask = mask && ((window: Window) => rasterOf(shown, width, 'u8').read(window) as Promise<Uint8Array>);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Sample } from '../../../algorithms/geometry/raster.ts';
+import type { NarrowSample, Sample } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { onEveryBackend } from '../../backends.ts';
@@ -29,7 +29,7 @@ onEveryBackend((opened, { runs }) => {
   test.prop([corners, samples, binnings, fc.array(cuts, { minLength: 2, maxLength: 2 })], { numRuns: runs })(
     'results do not depend on tiles, blocks and limits of memory',
     async (places, sample, binning, ways) => {
-      const cells = new CELL_ARRAYS[sample](WIDTH * HEIGHT);
+      const cells = new CELL_ARRAYS[sample as NarrowSample](WIDTH * HEIGHT);
       for (let i = 0; i < cells.length; i++) cells[i] = ((i * 7919) % 3001) - 900 + (sample === 'f32' ? 0.25 : 0);
       const zones = zonesOf(places.map(([x, y, right, top]) => [box(x, y, right, top), box(0.5 * x, 150, right, 160)]));
       const texts: string[] = [];

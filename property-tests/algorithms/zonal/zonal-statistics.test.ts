@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { ratio } from '../../../algorithms/exact-ratio.ts';
-import type { Cells, Sample } from '../../../algorithms/geometry/raster.ts';
+import type { NarrowCells, NarrowSample } from '../../../algorithms/geometry/raster.ts';
 import { binEdges, createClassifier } from '../../../algorithms/zonal/binning.ts';
 import { exactSquares, exactSum, homeGroups, NO_HOMES } from '../../../algorithms/zonal/exact-sums.ts';
 import { createFoldTotals, type FoldedWindow } from '../../../algorithms/zonal/fold-totals.ts';
@@ -43,13 +43,13 @@ const floats = fc
 
 const integers = fc
   .record({
-    sample: fc.constantFrom<Exclude<Sample, 'f32'>>('u8', 'i8', 'u16', 'i16', 'u32', 'i32'),
+    sample: fc.constantFrom<Exclude<NarrowSample, 'f32'>>('u8', 'i8', 'u16', 'i16', 'u32', 'i32'),
     words: fc.array(fc.oneof(fc.nat(0xff), fc.constantFrom(-1, -(2 ** 31), 2 ** 31 - 1, 2 ** 15), fc.integer()), size),
   })
-  .map(({ sample, words }) => ({ sample, cells: CELL_ARRAYS[sample].from(words) as Cells }));
+  .map(({ sample, words }) => ({ sample, cells: CELL_ARRAYS[sample].from(words) as NarrowCells }));
 
-const draft: fc.Arbitrary<{ readonly sample: Sample; readonly cells: Cells }> = fc.oneof(
-  floats.map((cells) => ({ sample: 'f32' as const, cells: cells as Cells })),
+const draft: fc.Arbitrary<{ readonly sample: NarrowSample; readonly cells: NarrowCells }> = fc.oneof(
+  floats.map((cells) => ({ sample: 'f32' as const, cells: cells as NarrowCells })),
   integers,
 );
 
@@ -103,7 +103,7 @@ onEveryBackend((opened, { runs }) => {
     'sums and sums of squares are folded exactly',
     async ({ sample, cells }, marked) => {
       const nodata = marked === null || Number.isNaN(cells[marked]) ? undefined : cells[marked];
-      const finite = cells.map((cell) => (Number.isFinite(cell) ? cell : 0)) as Cells;
+      const finite = cells.map((cell) => (Number.isFinite(cell) ? cell : 0)) as NarrowCells;
       const { context } = opened();
       const rows = Math.ceil(finite.length / 32);
       const padded = new CELL_ARRAYS[sample](32 * rows);
@@ -197,7 +197,7 @@ test.prop(
         spoiled++;
         for (let r = row - window.row; r < row - window.row + rows; r++) {
           const from = r * window.columns + column - window.column;
-          found.fill(-12345, from, from + columns);
+          (found as Int16Array).fill(-12345, from, from + columns);
         }
       }
     }

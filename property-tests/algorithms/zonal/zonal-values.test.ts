@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import type { Sample, Scaling } from '../../../algorithms/geometry/raster.ts';
+import type { NarrowSample, Scaling } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS, SAMPLE_RANGE } from '../../../formats/tiff/samples.ts';
 import { Context, open } from '../../../index.ts';
@@ -27,10 +27,10 @@ afterAll(async () => {
 const [WIDTH, HEIGHT] = [70, 40];
 const zones = zonesOf([[box(0, 0, 70, 40)], [box(3.5, 2.5, 60.5, 39.5)], [box(10, 10, 20, 12)]]);
 
-const samples = fc.constantFrom<Sample>('u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'f32');
+const samples = fc.constantFrom<NarrowSample>('u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'f32');
 
 /** Some values of a sample type, including its extremes. */
-const storedOf = (sample: Sample): fc.Arbitrary<number[]> => {
+const storedOf = (sample: NarrowSample): fc.Arbitrary<number[]> => {
   if (sample === 'f32') {
     const value = fc.oneof(
       fc.float({ noDefaultInfinity: true, min: -1000, max: 1000 }),
@@ -63,7 +63,7 @@ const scalings = fc.oneof(
 );
 
 interface Band {
-  readonly sample: Sample;
+  readonly sample: NarrowSample;
   readonly stored: number[];
   readonly scaling: Scaling | undefined;
   readonly nodata: number | undefined;

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import type { Sample } from '../../../algorithms/geometry/raster.ts';
+import type { NarrowSample } from '../../../algorithms/geometry/raster.ts';
 import { encodePackedRaster } from '../../../formats/encode-packed-raster.ts';
 import { openPackedRaster } from '../../../formats/packed-raster.ts';
 import { bqDecoder } from '../../../formats/packed-rasters/bq-decoder.ts';
@@ -16,7 +16,7 @@ import { bitsOf, packedBytes, randomPacked } from '../../fixtures/random-packed.
 import { fc, test } from '../../law-test.ts';
 import { openReference } from '../../support/reference-context.ts';
 
-const SAMPLES: Record<8 | 16 | 32, Sample> = { 8: 'u8', 16: 'u16', 32: 'u32' };
+const SAMPLES: Record<8 | 16 | 32, NarrowSample> = { 8: 'u8', 16: 'u16', 32: 'u32' };
 const someBits = fc.constantFrom<8 | 16 | 32>(8, 16, 32);
 
 /** A tile of a few values in patches. */

@@ -60,7 +60,7 @@ describe('decoder threads', () => {
           const read = await source.read(window);
           expect(bytesOf(read)).toEqual(expected[index]);
           // Overwrites the cells before their memory is reused, so that stale cells in a later result would be noticed.
-          read.fill(77);
+          new Uint8Array(read.buffer).fill(77);
           source.reuse!(read);
         }
         const together = await Promise.all(windows.map((window) => source.read(window)));

@@ -11,7 +11,7 @@ async function cellsOf(file: Uint8Array): Promise<number[]> {
   const raster = await openGeoTiff(file, { threads: 0 });
   const cells = await raster.read({ column: 0, row: 0, columns: raster.width, rows: raster.height });
   await raster.close();
-  return [...cells];
+  return [...(cells as Uint8Array)];
 }
 
 /** A tile of 16 × 16 cells that holds the 4 × 3 cells of the raster. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fromArrayBuffer } from 'geotiff';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import type { Cells, RasterGrid, Window } from '../../../algorithms/geometry/raster.ts';
+import { type Cells, isWide, type RasterGrid, type Window } from '../../../algorithms/geometry/raster.ts';
 import { type GeoTiffSource, openGeoTiff } from '../../../formats/geotiff.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../../formats/geotiff-writer.ts';
 import { caseCount } from '../../cases.ts';
@@ -54,6 +54,9 @@ describe('openGeoTiff', () => {
     'agrees with geotiff.js on little-endian files',
     async (drawn) => {
       const written = { ...drawn, raster: { ...drawn.raster, byteOrder: 'little' as const } };
+      const { sample, predictor } = written.raster;
+      // It reads no integers of 64 bits, and no differences of f64.
+      fc.pre(!isWide(sample) || (sample === 'f64' && predictor !== 'difference'));
       const file = await geoTiffBytes(written);
       const image = await (await fromArrayBuffer(new Uint8Array(file).buffer)).getImage();
       const rasters = await image.readRasters({ interleave: false });
