@@ -1,10 +1,7 @@
-import { If, Var } from '../../primitives/functors/control.ts';
 import { type ArrayParameter, array, type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
-import { mulhi, popcount } from '../../primitives/functors/standard/bits.ts';
+import { popcount } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { add64, ltU64, sub64, type U64 } from '../../primitives/functors/standard/wide.ts';
-import { mul64 } from '../../primitives/functors/standard/wide-products.ts';
-import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
+import type { U32 } from '../../primitives/functors/value.ts';
 import {
   bitXor,
   type Column,
@@ -18,6 +15,7 @@ import {
 import { scanResults } from '../../primitives/rows/row-results.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
+import { quotientAt, setQuotient } from './edge-quotients.ts';
 import { listPairs, type PairList } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
@@ -41,13 +39,8 @@ export function uploadEdges(context: Context, crossings: RowCrossings, rasterRow
   const words = new Uint32Array(Math.max(1, count) * EDGE_STRIDE);
   const starts = new Float64Array(rasterRows + 1);
   for (let edge = 0; edge < count; edge++) {
-    const height = crossings.height[edge]!;
-    const rest = crossings.rest[edge]!;
     const firstRow = crossings.firstRow[edge]!;
     const rows = crossings.rows[edge]!;
-    // The slope rest / height in units of 2⁻³², rounded down by at most 2 units. It is never above the exact slope, so
-    // `quotientAt` never starts with too large a quotient.
-    const slope = Math.max(0, Math.floor((rest / height) * 2 ** 32) - 1);
     // Assigned word by word for speed, because the table of a large job has millions of edges.
     const at = edge * EDGE_STRIDE;
     words[at] = crossings.zone[edge]!;
@@ -55,19 +48,15 @@ export function uploadEdges(context: Context, crossings: RowCrossings, rasterRow
     words[at + 2] = rows;
     words[at + 3] = crossings.firstColumn[edge]!;
     words[at + 4] = crossings.columnStep[edge]!;
-    words[at + 5] = slope;
-    setPair(words, at + 6, crossings.start[edge]!);
-    setPair(words, at + 8, rest);
-    setPair(words, at + 10, height);
+    setQuotient(words, at + 5, {
+      start: crossings.start[edge]!,
+      rest: crossings.rest[edge]!,
+      divisor: crossings.height[edge]!,
+    });
     starts[firstRow]!++;
     starts[firstRow + rows]!--;
   }
   return { edges: context.column(words), count, crossingsBefore: integrateTwice(starts) };
-}
-
-function setPair(words: Uint32Array, at: number, value: number): void {
-  words[at] = value % 2 ** 32;
-  words[at + 1] = Math.floor(value / 2 ** 32);
 }
 
 /**
@@ -138,7 +127,7 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
     const from = edges.at(at.add(1));
     const k = from.max(firstRow).sub(from).add(rank);
     const whole = edges.at(at.add(3)).add(k.mul(edges.at(at.add(4))));
-    const column = whole.add(quotientAt(edges, at, k)).sub(firstColumn);
+    const column = whole.add(quotientAt(edges, at.add(5), k).quotient).sub(firstColumn);
     const zone = local.at(edges.at(at)).mul(ZONE_STRIDE);
     const field = (offset: number): U32 => zones.at(zone.add(offset));
     const width = field(ZONE_FIELDS.tileColumns).mul(tile);
@@ -155,39 +144,6 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
     };
   },
 );
-
-/**
- * Emits ⌊(start + k · rest) / height⌋ for an edge; see {@link RowCrossings}. The first guess is at most 3 too small. It
- * is corrected in exact integers.
- */
-function quotientAt(edges: ArrayValue<'u32'>, at: U32, k: U32): U32 {
-  const pair = (field: number): U64 => ({ lo: edges.at(at.add(field)), hi: edges.at(at.add(field + 1)) });
-  const guess = mulhi(k, edges.at(at.add(5)));
-  const height = pair(10);
-  const quotient = Var(guess);
-  const large = height.hi.ne(0).or(height.lo.ge(2 ** 29));
-  If(large, () => {
-    const wide = (word: U32): U64 => ({ lo: word, hi: u32(0) });
-    const scaled = add64({ a: mul64({ a: wide(k), b: pair(8) }), b: pair(6) });
-    let rest = sub64({ a: scaled, b: mul64({ a: wide(guess), b: height }) });
-    for (let step = 0; step < 3; step++) {
-      const fits = ltU64({ a: rest, b: height }).not();
-      quotient.set(quotient.add(u32(fits)));
-      rest = select(rest, sub64({ a: rest, b: height }), fits);
-    }
-  }).Else(() => {
-    let rest = k
-      .mul(edges.at(at.add(8)))
-      .add(edges.at(at.add(6)))
-      .sub(guess.mul(height.lo));
-    for (let step = 0; step < 3; step++) {
-      const fits = rest.ge(height.lo);
-      quotient.set(quotient.add(u32(fits)));
-      rest = select(rest, rest.sub(height.lo), fits);
-    }
-  });
-  return quotient;
-}
 
 /**
  * Bitmaps of the zones in a window. There is one bit for each cell of a zone's tiles, which is set if the cell's centre

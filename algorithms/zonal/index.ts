@@ -1,10 +1,12 @@
 /**
  * Histograms and statistics of the raster cells in polygonal zones: {@link zonalHistogram} of one raster,
- * {@link surfaceHistogram} of several that are parts of one surface.
+ * {@link surfaceHistogram} of several that are parts of one surface. {@link zoneFractions} gives the fractions of cells that
+ * zones cover.
  *
  * @packageDocumentation
  */
 
+export { type ZoneFractions, type ZoneFractionsOptions, zoneFractions } from './fractions/zone-fractions.ts';
 export { createOverlay, type Overlay, type OverlayOptions } from './overlay.ts';
 export type { ZoneStatistics } from './statistics.ts';
 export type { SurfaceJob } from './surface.ts';

@@ -329,6 +329,10 @@ export const algorithmCalls: ValidCalls = {
   placePolygons: () => ({ polygons, domain, 'options?': { 'fill?': 'union', ...file } }),
   placeWindows: () => ({ context, windows: { left: [0], bottom: [0], right: [2], top: [2] }, domain }),
   createOverlay: () => ({ context, zones, 'options?': { 'memoryBytes?': 2 ** 20 } }),
+  zoneFractions: () => ({
+    ...{ context, zones, grid },
+    'options?': { 'window?': { column: 0, row: 0, columns: 2, rows: 1 }, 'fill?': 'union' },
+  }),
   zonalHistogram: {
     args: () => ({
       context,
