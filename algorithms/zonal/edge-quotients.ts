@@ -13,10 +13,7 @@ export interface Quotient {
   readonly divisor: number;
 }
 
-/** Number of words of a quotient in a table. */
-export const QUOTIENT_WORDS = 7;
-
-/** Writes the words from which {@link quotientAt} computes quotients. */
+/** Writes the seven words from which {@link quotientAt} computes quotients. */
 export function setQuotient(words: Uint32Array, at: number, { start, rest, divisor }: Quotient): void {
   // The slope rest / divisor in units of 2⁻³², rounded down by at most 2 units. It is never above the exact slope, so
   // `quotientAt` never starts with too large a quotient.

@@ -87,7 +87,7 @@ function gap(from: Edge, to: Edge, y: Rational, left: Rational, right: Rational)
   return subtract(clamp(xAt(to, y)), clamp(xAt(from, y)));
 }
 
-export function whole(n: number): Rational {
+function whole(n: number): Rational {
   return { n: BigInt(n), d: 1n };
 }
 
