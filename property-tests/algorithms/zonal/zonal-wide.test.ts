@@ -104,6 +104,49 @@ const drafts: fc.Arbitrary<Draft> = fc.constantFrom<WideSample>('i64', 'u64', 'f
     }),
 );
 
+const PLAIN = { nodata: undefined, scaling: undefined };
+const TINY = Float64Array.of(-0, 0, 5e-324, -5e-324, 1, Number.NaN, -0);
+/** Nine cells around 1000, and cells two and more groups of exponents away. */
+const SPREAD = Float64Array.from([
+  ...Array.from({ length: 9 }, (_, i) => 1000 + i / 3),
+  ...[2 ** -60, -(2 ** -61), 2 ** -100, 1e-200, -3e-310, 1e300, -1e299, 2 ** 40, 1.7976931348623157e308],
+]);
+
+/** Cells that no run may miss: signs of 0, the ends of each type, and sums of many magnitudes. */
+const EDGES: [Draft][] = [
+  [{ ...PLAIN, sample: 'f64', cells: TINY, edges: [-1, -5e-324, 0, 5e-324, 1] }],
+  [{ ...PLAIN, sample: 'f64', cells: TINY, edges: [-1, 0, 1], nodata: 0 }],
+  [{ ...PLAIN, sample: 'f64', cells: TINY, edges: [-1, 0, 1], nodata: -0 }],
+  [{ ...PLAIN, sample: 'f64', cells: SPREAD, edges: [-1e299, 0, 1000, 1001, 1.7976931348623157e308] }],
+  [{ ...PLAIN, sample: 'f64', cells: Float64Array.of(Infinity, 1.7976931348623157e308, -Infinity), edges: [0, 1] }],
+  [
+    {
+      ...PLAIN,
+      sample: 'u64',
+      cells: BigUint64Array.of(2n ** 64n - 1n, 0n, 2n ** 53n + 1n, 2n ** 53n, 2n ** 32n, 2n ** 32n - 1n),
+      edges: [0, 2 ** 32, 2 ** 53, 2 ** 53 + 2, 2 ** 64],
+    },
+  ],
+  [
+    {
+      ...PLAIN,
+      sample: 'i64',
+      cells: BigInt64Array.of(-(2n ** 63n), 2n ** 63n - 1n, -1n, 0n, -(2n ** 32n), 2n ** 63n - 2n),
+      edges: [-(2 ** 63), -(2 ** 32), -0.5, 2 ** 63],
+      nodata: 2n ** 63n - 1n,
+    },
+  ],
+  [
+    {
+      sample: 'i64',
+      cells: BigInt64Array.of(2n ** 60n, 2n ** 60n + 1n, -(2n ** 60n), 5n),
+      edges: [-(2 ** 59), 0, 2 ** 59],
+      nodata: 2n ** 60n,
+      scaling: { scale: -0.5, offset: 7.25 },
+    },
+  ],
+];
+
 function floatOf(bits: bigint): number {
   return new Float64Array(BigUint64Array.of(bits).buffer)[0]!;
 }
@@ -179,7 +222,7 @@ function expectExact(found: ZonalHistogram, draft: Draft, zone: number, stored: 
 }
 
 onEveryBackend((opened, { runs }) => {
-  test.prop([drafts], { numRuns: 3 * runs })(
+  test.prop([drafts], { numRuns: 3 * runs, examples: EDGES })(
     'cells of 64 bits: bins have the values from their lower edges to below their upper ones; statistics are exact',
     async (draft) => {
       const found = await zonalHistogram(opened().context, job(draft, { kind: 'edges', edges: draft.edges }));
@@ -201,7 +244,7 @@ onEveryBackend((opened, { runs }) => {
     300_000,
   );
 
-  test.prop([drafts], { numRuns: 2 * runs })(
+  test.prop([drafts], { numRuns: 2 * runs, examples: EDGES })(
     'cells of 64 bits: unique values are told apart to the last bit, in order',
     async (draft) => {
       const found = await zonalHistogram(opened().context, job(draft, { kind: 'unique' }));
@@ -223,7 +266,7 @@ onEveryBackend((opened, { runs }) => {
     300_000,
   );
 
-  test.prop([drafts], { numRuns: Math.ceil(runs / 2) })(
+  test.prop([drafts], { numRuns: Math.ceil(runs / 2), examples: EDGES })(
     'cells of 64 bits: sums and sums of squares are folded exactly',
     async (draft) => {
       const { sample, nodata } = draft;
