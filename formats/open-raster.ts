@@ -7,7 +7,8 @@ import { isPackedRaster, MAGIC } from './packed-rasters/layout.ts';
 export async function openRaster(path: string, options: GeoTiffOptions): Promise<GeoTiffSource> {
   if (!(await beginsPacked(path))) return openGeoTiff(path, options);
   const { band, nodata, mask, raw } = options;
-  return openPackedRaster(path, { band, nodata, mask, raw });
+  // No cell of a packed raster has a value that needs a bigint.
+  return openPackedRaster(path, { band, nodata: typeof nodata === 'bigint' ? Number(nodata) : nodata, mask, raw });
 }
 
 /** Whether a file begins as a packed raster does. */

@@ -1,7 +1,6 @@
 import { aContext } from '../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import {
-  aBigint,
   aFlag,
   aNumber,
   anInstance,
@@ -56,7 +55,7 @@ const ARGUMENTS = {
   input: eitherOf('the path of a file, or its bytes as a Uint8Array', aText, anInstance(Uint8Array)),
   options: someOptions<PackedBandOptions>({
     band: optional(aNumber),
-    nodata: optional(eitherOf('a number or a bigint', aNumber, aBigint)),
+    nodata: optional(aNumber),
     mask: optional(aWord(['all', 'none'])),
     raw: optional(aFlag),
     context: optional(aContext),

@@ -242,7 +242,7 @@ export function isOfWholeBlocks(
   );
 }
 
-export const aRaster: Kind = aRecord<RasterSource>({
+const aRasterRecord: Kind = aRecord<RasterSource>({
   ...gridFields,
   file: optional(aText),
   sample: aWord(SAMPLES),
@@ -257,3 +257,13 @@ export const aRaster: Kind = aRecord<RasterSource>({
   reuse: optional(aFunction),
   close: aFunction,
 });
+
+export const aRaster: Kind = (given, path, homes) => {
+  const flaw = aRasterRecord(given, path, homes);
+  if (flaw !== undefined) return flaw;
+  const { sample, nodata } = given as RasterSource;
+  // In other bands, no cell would equal it.
+  return typeof nodata === 'bigint' && sample !== 'i64' && sample !== 'u64'
+    ? aNumber(nodata, `${path}.nodata`, homes)
+    : undefined;
+};

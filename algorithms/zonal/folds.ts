@@ -54,7 +54,10 @@ function wideExtremes(sample: WideSample): Fold {
           If(isBelow(raw, least), () => setPair(least, raw));
           If(isBelow(most, raw), () => setPair(most, raw));
         },
-        endRun: () => add(...sortedPair(orderedWords(sample, least), orderedWords(sample, most))),
+        endRun() {
+          const [low, high] = sortedPair(orderedWords(sample, least), orderedWords(sample, most));
+          add(low, high);
+        },
       };
     },
     combine: (a, b) => [...sortedPair(a.slice(0, 2), b.slice(0, 2))[0], ...sortedPair(a.slice(2), b.slice(2))[1]],

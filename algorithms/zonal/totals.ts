@@ -97,11 +97,11 @@ function exactIntegers(
   if (minimum === undefined || maximum === undefined || scaling !== undefined) return undefined;
   for (const [zone, found] of folded) {
     // Other statistics than these may have been folded.
-    if (typeof found.minimum !== 'bigint' || typeof found.maximum !== 'bigint') return { values };
+    if (typeof found.minimum !== 'bigint' || typeof found.maximum !== 'bigint') return values && { values };
     minimum[zone] = found.minimum;
     maximum[zone] = found.maximum;
   }
-  return folded.size === 0 ? { values } : { values, minimum, maximum };
+  return folded.size === 0 ? values && { values } : { values, minimum, maximum };
 }
 
 const NO_BINS: ZonalBins = {

@@ -1,3 +1,4 @@
+import { isRecord } from '../../primitives/checks/given.ts';
 import {
   aNumber,
   anArrayOf,
@@ -9,6 +10,7 @@ import {
   type Kind,
   numbers,
   optional,
+  where,
 } from '../../primitives/checks/kinds.ts';
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
@@ -100,7 +102,12 @@ const someBins: Kind = aRecord<ZonalBins>({
   count: anInstance(BigUint64Array),
 });
 const integers: Kind = optional(anInstance(BigInt64Array, BigUint64Array));
-const someIntegers: Kind = aRecord<ExactIntegers>({ values: integers, minimum: integers, maximum: integers });
+const integerColumns: Kind = aRecord<ExactIntegers>({ values: integers, minimum: integers, maximum: integers });
+const aColumn: Kind = where(
+  'at least one column of integers',
+  (given) => isRecord(given) && ['values', 'minimum', 'maximum'].some((column) => given[column] !== undefined),
+);
+const someIntegers: Kind = (given, path, homes) => aColumn(given, path, homes) ?? integerColumns(given, path, homes);
 const someStatistics: Kind = aRecord<ZoneStatistics>(perStatistic(() => anInstance(Float64Array)));
 
 export const aHistogram: Kind = aRecord<ZonalHistogram>({

@@ -38,7 +38,7 @@ export interface PackedBandOptions {
   /** Number of the band, from 1. Default 1. */
   readonly band?: number | undefined;
   /** Stored value that marks cells without data, instead of the nodata value of the file. */
-  readonly nodata?: number | bigint | undefined;
+  readonly nodata?: number | undefined;
   /** `none` ignores the mask of the file. Default `all`. */
   readonly mask?: 'all' | 'none' | undefined;
   /** Whether to ignore scale and offset. Default false. */

@@ -57,6 +57,7 @@ export const formatCalls: ValidCalls = {
   trackWriter: () => ({ 'scale?': { 'frameRate?': 30, 'pixelSize?': 0.5 } }),
   csvWriter: empty,
   openGeoTiff: {
+    takes: { 'options.nodata: a bigint': 'cells of i64 and u64 have such values' },
     args: () => ({
       input: tiff,
       'options?': {

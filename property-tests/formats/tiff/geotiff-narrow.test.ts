@@ -99,7 +99,7 @@ function halfOf(bits: number): number {
 
 describe('samples of few bits', () => {
   test.prop([layouts, fc.array(windowFractions, { minLength: 1, maxLength: 3 }), fc.nat(3)], {
-    numRuns: caseCount(500),
+    numRuns: caseCount(2500),
   })('are the cells of any window, in any layout', async (layout, windows, which) => {
     const band = which % layout.bands;
     const source = await openGeoTiff(fileOf(layout), { band: band + 1, threads: 0 });
