@@ -73,9 +73,12 @@ function linksWithin(connectivity: 4 | 8) {
     { first: u32, end: u32, label: owned(u32), ...captured },
     {},
     ({ first, end, label, ...grid }) => {
-      const start = (cell: U32): void => label.set(cell, cell);
       forRows(grid, first, end, (row) => {
-        forPairs(grid, row, row.cell.gt(first), connectivity, start, (a, b) => join(label, a, b));
+        forPairs(grid, row, row.cell.gt(first), connectivity, {
+          // A new run takes the link of the first that it touches, which needs no search.
+          start: (run, touches, above) => label.set(run, select(run, label.at(above), touches)),
+          meet: (above, here) => join(label, above, here),
+        });
       });
     },
   );
@@ -95,16 +98,9 @@ function linksBetween(connectivity: 4 | 8) {
           () => {
             const border = Let(first);
             const row = { cell: border, word: Let(border.div(grid.width).mul(grid.pitch)) };
-            forPairs(
-              grid,
-              row,
-              border.ne(0),
-              connectivity,
-              () => {},
-              (a, b) => {
-                each(rootWithin(label, a, border.sub(rows)), rootWithin(label, b, border));
-              },
-            );
+            const meet = (above: U32, here: U32): void =>
+              each(rootWithin(label, above, border.sub(rows)), rootWithin(label, here, border));
+            forPairs(grid, row, border.ne(0), connectivity, { meet });
             // The next strip begins after the last cell of the largest grid, if the sum wraps around.
             first.set(select(border.add(rows), end, border.add(rows).lt(border)));
           },
@@ -118,32 +114,33 @@ function linksBetween(connectivity: 4 | 8) {
   );
 }
 
-/** Gives every cell of a run the label of the run. */
+/** Gives every cell of a run the label of the run: first to the cells where runs begin, then to those after them. */
 const writeLabels = fn(
   'writeLabels',
   { first: u32, end: u32, label: owned(u32), ...captured },
   {},
   ({ first, end, label, ...grid }) => {
     forRows(grid, first, end, (row) => {
-      const [isIn, found] = [Var(u32(0)), Var(u32(0))];
+      const isIn = Var(u32(0));
       For(0, grid.pitch, (k) => {
-        const rest = Var(grid.bits.at(row.word.add(k)));
-        const starts = Let(rest.and(rest.shl(1).or(isIn).not()));
-        isIn.set(rest.shr(31));
+        const set = Let(grid.bits.at(row.word.add(k)));
+        const starts = Let(set.and(set.shl(1).or(isIn).not()));
+        isIn.set(set.shr(31));
         const base = Let(row.cell.add(k.shl(5)));
+        forBits(starts, (bit) => {
+          const run = Let(base.add(bit));
+          const link = Let(label.at(run));
+          label.set(run, label.at(select(run, link, link.ge(first))));
+        });
+        const rest = Var(set.xor(starts));
         While(
           () => rest.ne(0),
           () => {
             const bit = Let(ctz(rest));
             const cell = Let(base.add(bit));
-            If(starts.shr(bit).and(1).ne(0), () => {
-              const link = Let(label.at(cell));
-              found.set(link);
-              If(link.ge(first), () => found.set(label.at(link)));
-            });
+            const found = Let(label.at(cell.sub(1)));
             const length = Let(ctz(rest.shr(bit).not()).min(u32(32).sub(bit)));
-            const value = Let(found);
-            For(cell, cell.add(length), (i) => label.set(i, value));
+            For(cell, cell.add(length), (i) => label.set(i, found));
             rest.set(rest.and(rest.add(u32(1).shl(bit))));
           },
         );
@@ -162,9 +159,16 @@ function forRows({ width, pitch }: Grid, first: U32, end: U32, body: (row: Row) 
   });
 }
 
+/** What is done with the runs of a row. A run is named by its first cell. */
+interface Visits {
+  /** A run begins in the row, and whether it touches the run `above` of the row above there. */
+  start?(run: U32, touches: Bool, above: U32): void;
+  /** A run of the row above touches a run of the row. If there is a `start`, then not where the latter begins. */
+  meet(above: U32, here: U32): void;
+}
+
 /**
- * Calls `start` with the first cell of every run of a row and, if the row above counts, `pair` with the first cells of
- * every two runs that touch: of the one above, and of the one in the row.
+ * Visits every run of a row and, if the row above counts, every two runs of both that touch.
  *
  * Of 8 neighbours, two runs touch if they overlap once both are longer by one cell to the right. Where the overlap of
  * two rows begins, or one of their runs, two runs begin to overlap.
@@ -174,8 +178,7 @@ function forPairs(
   { word, cell }: Row,
   hasAbove: Bool,
   connectivity: 4 | 8,
-  start: (cell: U32) => void,
-  pair: (above: U32, here: U32) => void,
+  { start, meet }: Visits,
 ): void {
   // The first cell of the last run, and whether the last cell was set, of the row above, the row, and their overlap.
   const [aRun, bRun] = [Var(u32(0)), Var(u32(0))];
@@ -186,25 +189,28 @@ function forPairs(
     const b = Let(bits.at(at));
     const a = Let(select(u32(0), bits.at(at.sub(up)), hasAbove));
     const base = Let(cell.add(k.shl(5)));
+    const above = Let(base.sub(width));
     const [aBefore, bBefore] = [Let(a.shl(1).or(aLast)), Let(b.shl(1).or(bLast))];
     const [aStarts, bStarts] = [Let(a.and(aBefore.not())), Let(b.and(bBefore.not()))];
-    forBits(bStarts, (bit) => start(base.add(bit)));
     const both = Let(connectivity === 4 ? a.and(b) : a.or(aBefore).and(b.or(bBefore)));
-    const begin = both.and(both.shl(1).or(last).not().or(aStarts).or(bStarts));
-    forBits(begin, (bit) => {
-      const upTo = Let(u32(2 ** 32 - 1).shr(u32(31).sub(bit)));
-      const [aHere, bHere] = [Let(aStarts.and(upTo)), Let(bStarts.and(upTo))];
-      pair(
-        Let(select(base.sub(width).add(31).sub(clz(aHere)), aRun, aHere.eq(0))),
-        Let(select(base.add(31).sub(clz(bHere)), bRun, bHere.eq(0))),
-      );
-    });
-    aRun.set(select(base.sub(width).add(31).sub(clz(aStarts)), aRun, aStarts.eq(0)));
-    bRun.set(select(base.add(31).sub(clz(bStarts)), bRun, bStarts.eq(0)));
+    const begin = Let(both.and(both.shl(1).or(last).not().or(aStarts).or(bStarts)));
+    const aRunAt = (bit: U32): U32 => lastStart(aStarts, bit, above, aRun);
+    // The runs that begin in the word have labels before others are joined to them.
+    if (start) forBits(bStarts, (bit) => start(Let(base.add(bit)), begin.shr(bit).and(1).ne(0), aRunAt(bit)));
+    const meetings = start ? begin.and(bStarts.not()) : begin;
+    forBits(meetings, (bit) => meet(aRunAt(bit), lastStart(bStarts, bit, base, bRun)));
+    aRun.set(lastStart(aStarts, u32(31), above, aRun));
+    bRun.set(lastStart(bStarts, u32(31), base, bRun));
     aLast.set(a.shr(31));
     bLast.set(b.shr(31));
     last.set(both.shr(31));
   });
+}
+
+/** The cell of the last of `starts` up to a bit of a word, or `before` if there is none. */
+function lastStart(starts: U32, bit: U32, base: U32, before: U32): U32 {
+  const upTo = Let(starts.and(u32(2 ** 32 - 1).shr(u32(31).sub(bit))));
+  return Let(select(base.add(31).sub(clz(upTo)), before, upTo.eq(0)));
 }
 
 /** Runs the body for every set bit, from the lowest on. */
