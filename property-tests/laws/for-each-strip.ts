@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { forEachStrip } from '../../primitives/for-each-strip.ts';
-import { For, If, Return } from '../../primitives/functors/control.ts';
+import { For, If, Let, Return } from '../../primitives/functors/control.ts';
 import { array, bool, f32, fn, i32, u32, uniform } from '../../primitives/functors/functor.ts';
 import { type OwnedValue, owned } from '../../primitives/functors/owned.ts';
 import { bitsToI32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
@@ -180,6 +180,32 @@ function interpret(program: readonly Step[], n: number, rows: number, state: Wor
   });
 }
 
+/** Rows that a strip tries to give one value, many of which are not its own. An end beyond 2³² wraps around, before its beginning. */
+const range = fc.record({
+  relative: fc.boolean(),
+  from: fc.oneof(fc.integer({ min: -9, max: 40 }), fc.constantFrom(250, 256, 2 ** 31, 2 ** 32 - 20)),
+  length: fc.oneof(fc.nat({ max: 12 }), fc.constantFrom(16, 17, 31, 32, 33, 70)),
+});
+
+const filling = fn(
+  {
+    ...{ first: u32, begins: array(u32), lengths: array(u32), relative: array(bool), given: uniform(u32) },
+    ...{ a: owned(u32), b: owned(i32), c: owned(f32), d: owned(bool) },
+  },
+  {},
+  ({ first, begins, lengths, relative, given, a, b, c, d }) => {
+    For(0, begins.length(), (k) => {
+      const begin = Let(begins.at(k).add(select(u32(0), first, relative.at(k))));
+      const end = Let(begin.add(lengths.at(k)));
+      const [number, isOdd] = [Let(f32(given)), Let(k.and(1).eq(1))];
+      For(begin, end, (i) => a.set(i, begin));
+      For(begin, end, (i) => b.set(i, -7));
+      For(begin, end, (i) => c.set(i, number));
+      For(begin, end, (i) => d.set(i, isOdd));
+    });
+  },
+);
+
 export const forEachStripLaws: readonly Law[] = [
   law(
     'forEachStrip reads what its strip has written, and nothing of other strips',
@@ -274,6 +300,36 @@ export const forEachStripLaws: readonly Law[] = [
         return { made: forEachStrip(state, steps, { captures: { before: given.x } }), given: given.x };
       });
       assertSame(result, { made: expected, given: x });
+    },
+  ),
+  law(
+    'loops that give ranges of rows one value change the rows of their strip alone',
+    [size, stripRows, presentation, fc.nat(2 ** 20), fc.array(range, { minLength: 1, maxLength: 4 })],
+    async (run, n, rows, how, seed, ranges) => {
+      const a = words(n, seed);
+      const b = new Int32Array(words(n, seed + 1).buffer);
+      const c = Float32Array.from(words(n, seed + 2), (word) => word & 0xffffff);
+      const d = Array.from(words(n, seed + 3), (word) => word % 2 === 1);
+      const expected = { a: a.slice(), b: b.slice(), c: c.slice(), d: Uint8Array.from(d, Number) };
+      strips(n, rows, (first, end) => {
+        for (const [k, { relative, from, length }] of ranges.entries()) {
+          const begin = (from + (relative ? first : 0)) >>> 0;
+          for (let i = Math.max(first, begin); i < Math.min(end, (begin + length) >>> 0); i++) {
+            expected.a[i] = begin;
+            expected.b[i] = -7;
+            expected.c[i] = seed;
+            expected.d[i] = k % 2;
+          }
+        }
+      });
+      const result = await run((context) => {
+        const begins = Uint32Array.from(ranges, ({ from }) => from);
+        const lengths = Uint32Array.from(ranges, ({ length }) => length);
+        const relative = ranges.map((each) => each.relative);
+        const captures = { ...present(context, { begins, lengths, relative }, how), given: seed };
+        return forEachStrip(present(context, { a, b, c, d }, how), [{ rows, each: filling }], { captures });
+      });
+      assertSame(result, expected);
     },
   ),
   law('a functor that reads and writes no column changes nothing', [size, stripRows], async (run, n, rows) => {

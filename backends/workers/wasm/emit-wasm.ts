@@ -19,6 +19,7 @@ import {
   writePlace,
 } from './local-arrays.ts';
 import { scalarOperation } from './scalar-operations.ts';
+import { emitStripFill, stripFillOf } from './strip-fills.ts';
 import { type Code, type Label, valueTypeOf } from './wasm-code.ts';
 import { op } from './wasm-encoder.ts';
 import { choose, f32, type Int32, i32, load, loadF32, loadingInt32, type Scalar } from './wasm-expressions.ts';
@@ -233,7 +234,16 @@ function emitIf(code: Code, frame: Frame, statement: Extract<Statement, { kind: 
   );
 }
 
-function emitLoop(code: Code, frame: Frame, { body, step }: Extract<Statement, { kind: 'loop' }>): void {
+function emitLoop(code: Code, frame: Frame, statement: Extract<Statement, { kind: 'loop' }>): void {
+  const fill = stripFillOf(statement);
+  if (fill !== undefined) {
+    const { arrays, strip } = frame.environment;
+    const index = frame.locals.get(fill.index.id) as Int32Local;
+    const value = operandValue(frame, fill.value);
+    emitStripFill(code, arrays.get(fill.array)!.address, strip!, index, integerOf(frame, fill.end), value);
+    return;
+  }
+  const { body, step } = statement;
   block(code, (exit) =>
     loop(code, (again) => {
       block(code, (next) => {
