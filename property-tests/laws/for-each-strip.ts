@@ -197,10 +197,12 @@ const filling = fn(
     For(0, begins.length(), (k) => {
       const begin = Let(begins.at(k).add(select(u32(0), first, relative.at(k))));
       const end = Let(begin.add(lengths.at(k)));
-      const [number, isOdd] = [Let(f32(given)), Let(k.and(1).eq(1))];
-      For(begin, end, (i) => a.set(i, begin));
+      // Values differ from strip to strip, but for the literal.
+      const [mixed, sum] = [Let(first.xor(k)), Let(f32(first.add(given)))];
+      const isOdd = Let(mixed.and(1).eq(1));
+      For(begin, end, (i) => a.set(i, mixed));
       For(begin, end, (i) => b.set(i, -7));
-      For(begin, end, (i) => c.set(i, number));
+      For(begin, end, (i) => c.set(i, sum));
       For(begin, end, (i) => d.set(i, isOdd));
     });
   },
@@ -304,7 +306,7 @@ export const forEachStripLaws: readonly Law[] = [
   ),
   law(
     'loops that give ranges of rows one value change the rows of their strip alone',
-    [size, stripRows, presentation, fc.nat(2 ** 20), fc.array(range, { minLength: 1, maxLength: 4 })],
+    [size, stripRows, presentation, fc.nat(2 ** 20), fc.array(range, { minLength: 4, maxLength: 8 })],
     async (run, n, rows, how, seed, ranges) => {
       const a = words(n, seed);
       const b = new Int32Array(words(n, seed + 1).buffer);
@@ -315,10 +317,10 @@ export const forEachStripLaws: readonly Law[] = [
         for (const [k, { relative, from, length }] of ranges.entries()) {
           const begin = (from + (relative ? first : 0)) >>> 0;
           for (let i = Math.max(first, begin); i < Math.min(end, (begin + length) >>> 0); i++) {
-            expected.a[i] = begin;
+            expected.a[i] = first ^ k;
             expected.b[i] = -7;
-            expected.c[i] = seed;
-            expected.d[i] = k % 2;
+            expected.c[i] = first + seed;
+            expected.d[i] = (first ^ k) & 1;
           }
         }
       });
