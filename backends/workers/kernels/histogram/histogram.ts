@@ -42,7 +42,7 @@ import {
 } from './count-tables.ts';
 import { planRow } from './row-plan.ts';
 import { NOTED_ROWS, type NotedRow, rowCounter, rowCounterBytes } from './row-tally.ts';
-import { emitRanks, emitTallies, type TallyTable } from './tally.ts';
+import { addLatest, beginLatest, emitRanks, emitTallies, type TallyTable } from './tally.ts';
 import { TURNS, takesRowTurns, takesTurns } from './turn-tables.ts';
 
 /** Launches a histogram. A command with segments counts each segment separately. */
@@ -137,10 +137,13 @@ function emitCounting(counting: Counting): FunctionBody {
   const address = emitTableOf(code, TABLES, STRIDE);
   const bins = emitOwnWord(code, BINS);
   const turn = turns > 1 ? emitOwnWord(code, TURN) : undefined;
-  const table: TallyTable = { address, bins, runs: many ? emitOwnWord(code, RUNS) : undefined, shared, turn };
+  const latest = shared ? beginLatest(code) : undefined;
+  const runs = many ? emitOwnWord(code, RUNS) : undefined;
+  const table: TallyTable = { address, bins, runs, shared, latest, turn };
   const { from, to } = emitChunk(code, inputs.extent);
   if (ranks !== undefined) emitRowTallies(code, counting, inputs, table, from, to);
   else emitTallies(code, inputs, table, from, to);
+  if (latest !== undefined) addLatest(code, latest);
   return code.finish();
 }
 

@@ -6,8 +6,8 @@ import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop, type VectorPart } from '../../wasm/index-loop.ts';
 import { straightProgram } from '../../wasm/program-graph.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
-import { I32, I64, V128 } from '../../wasm/wasm-encoder.ts';
-import { type Int32, i32, load, type Vector, v128 } from '../../wasm/wasm-expressions.ts';
+import { I32, I64, simd, V128 } from '../../wasm/wasm-encoder.ts';
+import { type Int32, i32, load, type Vector, v128, vector } from '../../wasm/wasm-expressions.ts';
 import { asInt32, type Int32Local, type Int64Local, type ScalarLocal } from '../../wasm/wasm-locals.ts';
 import { atomicAdd, store, when } from '../../wasm/wasm-statements.ts';
 import { UNROLLED_VALUES } from '../rows/for-each.ts';
@@ -24,6 +24,8 @@ export interface TallyTable {
   readonly runs: Int32 | undefined;
   /** Whether several workers count in the table, so that additions must be atomic. */
   readonly shared: boolean;
+  /** The latest elements, which are counted together; only present if additions are atomic. */
+  readonly latest?: Latest | undefined;
   /** Stride in bytes between the four tables of a worker, one per lane. Undefined if a worker has only one table. */
   readonly turn?: Int32 | undefined;
 }
@@ -39,21 +41,57 @@ export function emitAdd(code: Code, atomically: boolean, address: Int32, value: 
   code.release(at);
 }
 
+/**
+ * The address of a counter, and how many elements of one after another belong to it. They are added when an element of
+ * another counter follows: an atomic addition takes twenty times as long as a comparison, and longer still while other
+ * threads add to the same counter, and elements that follow one another often have the same bin.
+ */
+interface Latest {
+  readonly counter: Int32Local;
+  readonly count: Int32Local;
+}
+
+/** Emits the start of a kernel function that counts with atomic additions. */
+export function beginLatest(code: Code): Latest {
+  const latest = { counter: code.local(I32), count: code.local(I32) };
+  latest.counter.set(0);
+  latest.count.set(0);
+  return latest;
+}
+
+/** Adds the latest elements to their counter. */
+export function addLatest(code: Code, { counter, count }: Latest): void {
+  when(code, count, () => atomicAdd(code, counter, count));
+}
+
 /** Bitmask of all four lanes. */
 const ALL_LANES = 15;
 
-/** Counts an element. Does nothing if its bin or its histogram is out of range. */
+/** Counts `weight` elements. Does nothing if their bin or their histogram is out of range. */
 function emitTally(
   code: Code,
-  { address, bins, runs, shared }: TallyTable,
+  { address, bins, runs, shared, latest }: TallyTable,
   bin: Int32,
   histogram: Int32 | undefined,
+  weight = 1,
 ): void {
   const isInside = bin.ltU(bins);
   const chosen = runs === undefined ? bin : bin.add(histogram!.mul(bins));
-  when(code, runs === undefined ? isInside : isInside.and(histogram!.ltU(runs)), () =>
-    emitAdd(code, shared, address.add(chosen.shl(2)), i32(1)),
-  );
+  const counter = address.add(chosen.shl(2));
+  when(code, runs === undefined ? isInside : isInside.and(histogram!.ltU(runs)), () => {
+    if (latest === undefined) {
+      emitAdd(code, shared, counter, i32(weight));
+      return;
+    }
+    const own = code.local(I32);
+    when(code, own.tee(counter).ne(latest.counter), () => {
+      addLatest(code, latest);
+      latest.counter.set(own);
+      latest.count.set(0);
+    });
+    latest.count.set(latest.count.add(weight));
+    code.release(own);
+  });
 }
 
 /** Counts the elements with the indices `from … to − 1`. */
@@ -108,10 +146,19 @@ function emitLaneTallies(
   chosen: readonly Int32Local[],
 ): void {
   const vectors = bins.map((node) => lanes.local(node));
-  for (const lane of [0, 1, 2, 3]) {
-    for (const [result, vector] of vectors.entries()) chosen[result]!.set(vector.extract(lane));
-    emitTally(code, table, chosen[0]!, chosen[1]);
+  const tally = (lane: number, weight: number): void => {
+    for (const [result, own] of vectors.entries()) chosen[result]!.set(own.extract(lane));
+    emitTally(code, table, chosen[0]!, chosen[1], weight);
+  };
+  const tallyEach = (): void => {
+    for (const lane of [0, 1, 2, 3]) tally(lane, 1);
+  };
+  if (table.latest === undefined) {
+    tallyEach();
+    return;
   }
+  const same = vectors.map((bin) => vector(simd.i32x4Eq, bin, bin.extract(0).splat()));
+  when(code, same.reduce((all: Vector, one) => all.and(one)).bitmask().eq(ALL_LANES), () => tally(0, 4), tallyEach);
 }
 
 /**
