@@ -64,6 +64,29 @@ describe.each([
     },
   );
 
+  test.each([5, 50021])('counts runs of up to %i elements of the same bin', async (longest) => {
+    const n = 50021;
+    const words = new Uint32Array(n);
+    for (let [i, k, random] = [0, 0, randomWords(n)]; i < n; k++) {
+      const end = i + 1 + ((random[k]! >>> 8) % longest);
+      words.fill(random[k]!, i, end);
+      i = end;
+    }
+    const bins = 50000;
+    const expected = new Array<number>(bins).fill(0);
+    for (const word of words) if (word >>> 16 < bins) expected[word >>> 16]!++;
+    for (const functor of [binOf, slowBinOf]) {
+      const program = bind(backend, functor.module, { xs: { words, length: n } }, { shift: 16 });
+      expect(await count(bins, { extent: n, program, bins })).toEqual(expected);
+    }
+    const selected = new Array<number>(30 * 3000).fill(0);
+    words.forEach((word, i) => {
+      if (word >>> 27 < 30 && i >>> 7 < 3000) selected[(i >>> 7) * 30 + (word >>> 27)]!++;
+    });
+    const program = bind(backend, many.module, { xs: { words, length: n } });
+    expect(await count(90000, { extent: n, program, bins: 30, histograms: 3000 })).toEqual(selected);
+  });
+
   test('counts as many elements as a device count gives', async () => {
     const words = randomWords(70000);
     const program = bind(backend, binOf.module, { xs: { words, length: words.length } }, { shift: 28 });

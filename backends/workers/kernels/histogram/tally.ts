@@ -158,7 +158,15 @@ function emitLaneTallies(
     return;
   }
   const same = vectors.map((bin) => vector(simd.i32x4Eq, bin, bin.extract(0).splat()));
-  when(code, same.reduce((all: Vector, one) => all.and(one)).bitmask().eq(ALL_LANES), () => tally(0, 4), tallyEach);
+  when(
+    code,
+    same
+      .reduce((all: Vector, one) => all.and(one))
+      .bitmask()
+      .eq(ALL_LANES),
+    () => tally(0, 4),
+    tallyEach,
+  );
 }
 
 /**
