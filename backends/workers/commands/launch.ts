@@ -104,6 +104,8 @@ export interface Launcher {
 const LARGEST_CHUNK = 65536;
 const SMALLEST_CHUNK = 1024;
 const CHUNKS_PER_WORKER = 8;
+const SMALLEST_UNEVEN_CHUNK = 64;
+const UNEVEN_CHUNKS_PER_WORKER = 64;
 
 /**
  * Number of elements per chunk, chosen so that each worker gets several chunks. Chunks have at most `largest` elements
@@ -112,6 +114,15 @@ const CHUNKS_PER_WORKER = 8;
 export function chunkSizeOf(elements: number, workers: number, largest: number = LARGEST_CHUNK): number {
   const even = Math.ceil(elements / (workers * CHUNKS_PER_WORKER) / SMALLEST_CHUNK) * SMALLEST_CHUNK;
   return Math.max(SMALLEST_CHUNK, Math.min(largest, even));
+}
+
+/**
+ * The same for elements that may take very different time, or that may be far fewer than `elements`, because the device
+ * alone knows how many there are: smaller chunks, so that no worker waits long for the last one.
+ */
+export function unevenChunkSizeOf(elements: number, workers: number): number {
+  const even = Math.ceil(elements / (workers * UNEVEN_CHUNKS_PER_WORKER) / SMALLEST_UNEVEN_CHUNK);
+  return Math.max(1, Math.min(LARGEST_CHUNK / SMALLEST_UNEVEN_CHUNK, even)) * SMALLEST_UNEVEN_CHUNK;
 }
 
 /** A phase with a fixed number of chunks of one element. */

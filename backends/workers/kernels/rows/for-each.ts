@@ -2,6 +2,7 @@ import { capacityOf, type ForEachCommand } from '../../../../primitives/contract
 import type { Module } from '../../../../primitives/ir/ir.ts';
 import { memoized } from '../../../../primitives/ir/memo.ts';
 import { Graph, type Node, type Slots } from '../../../analyses/straight-line.ts';
+import { costOf } from '../../commands/cost.ts';
 import {
   argumentWords,
   beginKernel,
@@ -14,7 +15,7 @@ import {
   shapeOf,
   usesOf,
 } from '../../commands/kernel-arguments.ts';
-import { chunkSizeOf, type Launch, type Launcher } from '../../commands/launch.ts';
+import { chunkSizeOf, type Launch, type Launcher, unevenChunkSizeOf } from '../../commands/launch.ts';
 import { LaneCode } from '../../wasm/emit-lanes.ts';
 import { VectorCode } from '../../wasm/emit-simd.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
@@ -55,7 +56,9 @@ export function launchForEach(launcher: Launcher, command: ForEachCommand): Laun
     return { words: argumentWords(shape, launcher.addresses, phase.length, 1, words), phases: [phase] };
   }
   const length = lengthWords(extent, launcher.addresses);
-  const chunkSize = chunkSizeOf(length[2], launcher.workers);
+  // A loop without a bound may take long for some rows, and end at once for others.
+  const isUneven = costOf(program.module) === Number.POSITIVE_INFINITY;
+  const chunkSize = (isUneven ? unevenChunkSizeOf : chunkSizeOf)(length[2], launcher.workers);
   return {
     words: argumentWords(shape, launcher.addresses, length, chunkSize, []),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }],

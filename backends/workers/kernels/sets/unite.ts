@@ -13,7 +13,7 @@ import {
   shapeKey,
   shapeOf,
 } from '../../commands/kernel-arguments.ts';
-import { chunkSizeOf, type Launch, type Launcher } from '../../commands/launch.ts';
+import { chunkSizeOf, type Launch, type Launcher, unevenChunkSizeOf } from '../../commands/launch.ts';
 import { inlineEntry } from '../../wasm/emit-wasm.ts';
 import { emitIndexLoop } from '../../wasm/index-loop.ts';
 import type { Code } from '../../wasm/wasm-code.ts';
@@ -45,7 +45,7 @@ export function launchUnite(launcher: Launcher, { extent, program, nodes, links 
   const kernel = launcher.compile(`unite ${shapeKey(shape)}`, () => [emitJoining(shape), emitRoots()]);
   const [join, settle] = kernel.functions as readonly [number, number];
   const [edges, count] = [lengthWords(extent, addresses), lengthWords(nodes, addresses)];
-  const [edgeChunk, nodeChunk] = [chunkSizeOf(edges[2], workers), chunkSizeOf(count[2], workers)];
+  const [edgeChunk, nodeChunk] = [unevenChunkSizeOf(edges[2], workers), chunkSizeOf(count[2], workers)];
   const own = [addresses.of(links, count[2]), ...count, nodeChunk];
   return {
     words: argumentWords(shape, addresses, edges, edgeChunk, own),
