@@ -11,7 +11,7 @@ import { weightsOf } from '../../../primitives/derived/weighted-histogram-by-dig
 import { isVectorised, launchCrossReduce } from '../kernels/cross-reduce/cross-reduce.ts';
 import { launchHistogram } from '../kernels/histogram/histogram.ts';
 import { launchWeightedHistogram } from '../kernels/histogram/weighted-histogram.ts';
-import { launchExactReduce } from '../kernels/reduce/reduce.ts';
+import { foldsByRows, launchExactReduce } from '../kernels/reduce/reduce.ts';
 import { launchTreeReduce } from '../kernels/reduce/tree-reduce.ts';
 import { launchRelax } from '../kernels/relax/relax.ts';
 import { launchForEach } from '../kernels/rows/for-each.ts';
@@ -26,6 +26,7 @@ import { launchDecodeTiles } from '../kernels/tiles/decode-tiles.ts';
 import { launchTileHistograms } from '../kernels/tiles/tile-histograms.ts';
 import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
 import type { Launch, Launcher } from './launch.ts';
+import { launchStored } from './stored-elements.ts';
 
 /**
  * A command that is ready to be launched: the extent and costs that decide where it runs, and the buffers that it
@@ -83,13 +84,14 @@ export function taskOf(command: KernelCommand): KernelTask {
     }
     case 'reduce': {
       const { extent, program, monoid, into } = command;
-      const launch = monoid.exact ? launchExactReduce : launchTreeReduce;
+      const kernel = monoid.exact ? launchExactReduce : launchTreeReduce;
       return {
         extent,
         cost: costOf(program.module) + costOf(monoid.module),
         fixedCost: 0,
         writes: [into.buffer],
-        launch: (launcher) => launch(launcher, extent, program, monoid, into),
+        launch: (launcher) =>
+          foldsByRows(command) ? kernel(launcher, command) : launchStored(launcher, command, kernel),
       };
     }
     case 'scan': {
@@ -100,7 +102,7 @@ export function taskOf(command: KernelCommand): KernelTask {
         cost: 2 * (costOf(program.module) + costOf(monoid.module)) + costOf(emit.module),
         fixedCost: 0,
         writes: [...stores, ...(total === undefined ? [] : [total])].map(({ buffer }) => buffer),
-        launch: (launcher) => launch(launcher, command),
+        launch: (launcher) => launchStored(launcher, command, launch),
       };
     }
     case 'sort': {
@@ -110,7 +112,7 @@ export function taskOf(command: KernelCommand): KernelTask {
         cost: costOf(program.module) + SORT_PASS_COST * Math.ceil((endBit - beginBit) / 8),
         fixedCost: 0,
         writes: [keys, payload].flatMap((cell) => (cell === undefined ? [] : [cell.buffer])),
-        launch: (launcher) => launchSort(launcher, command),
+        launch: (launcher) => launchStored(launcher, command, launchSort),
       };
     }
     case 'histogram':
@@ -119,7 +121,7 @@ export function taskOf(command: KernelCommand): KernelTask {
         cost: costOfCount(command),
         fixedCost: costOfClearing(wordsCounted(command)),
         writes: [command.into.buffer],
-        launch: (launcher) => launchHistogram(launcher, command),
+        launch: (launcher) => launchStored(launcher, command, launchHistogram),
       };
     case 'weightedHistogram':
       return {
@@ -127,7 +129,7 @@ export function taskOf(command: KernelCommand): KernelTask {
         cost: costOf(command.program.module) + weightsOf(command),
         fixedCost: costOfClearing(2 * weightsOf(command) * command.bins),
         writes: [command.into.buffer],
-        launch: (launcher) => launchWeightedHistogram(launcher, command),
+        launch: (launcher) => launchStored(launcher, command, launchWeightedHistogram),
       };
     case 'relax':
       return {
@@ -175,7 +177,7 @@ export function taskOf(command: KernelCommand): KernelTask {
         cost: 2 * costOf(program.module) + costOf(monoid.module),
         fixedCost: 0,
         writes: stores.map(({ buffer }) => buffer),
-        launch: (launcher) => launchScanLines(launcher, command),
+        launch: (launcher) => launchStored(launcher, command, launchScanLines),
       };
     }
     case 'unite': {

@@ -282,10 +282,10 @@ function createLog(valueWords: number) {
       return symbolOf(0, 4 * at);
     },
     add({ words: own, phases: launched }: Launch, gated: boolean): void {
-      const offset = 4 * words.length;
+      const first = 4 * words.length;
       for (const word of own) words.push(word);
-      for (const { run, length, chunkSize, minimum } of launched) {
-        phases.push({ run, offset, length: tapedLength(length), chunkSize, minimum, gated });
+      for (const { run, offset = 0, length, chunkSize, minimum } of launched) {
+        phases.push({ run, offset: first + offset, length: tapedLength(length), chunkSize, minimum, gated });
       }
     },
     finish(): TapedLaunches {

@@ -1,4 +1,4 @@
-import type { Cell, Extent, MonoidProgram, Program } from '../../../../primitives/contract/backend.ts';
+import type { MonoidProgram, ReduceCommand } from '../../../../primitives/contract/backend.ts';
 import { combinesInAnyOrder } from '../../../analyses/monoid-shapes.ts';
 import { Graph, type Node, noSlots, straightLine } from '../../../analyses/straight-line.ts';
 import {
@@ -49,15 +49,10 @@ const INTO = 1;
  * Reduces with an exact monoid, whose results do not depend on how the elements are grouped. Each chunk yields a
  * partial result; then one worker folds the partial results in order.
  */
-export function launchExactReduce(
-  launcher: Launcher,
-  extent: Extent,
-  program: Program,
-  monoid: MonoidProgram,
-  into: Cell,
-): Launch {
+export function launchExactReduce(launcher: Launcher, command: ReduceCommand): Launch {
+  const { extent, program, monoid, into } = command;
   const shape = shapeOf([program], 2);
-  const byRows = combinesInAnyOrder(monoid) && hasWideRows(program);
+  const byRows = foldsByRows(command);
   const kernel = launcher.compile(`reduce ${byRows ? 'rows ' : ''}${monoidKey(monoid)} ${shapeKey(shape)}`, () => [
     emitPartials(shape, monoid, byRows),
     emitFold(shape, monoid),
@@ -71,6 +66,11 @@ export function launchExactReduce(
     words: argumentWords(shape, launcher.addresses, length, chunkSize, own),
     phases: [{ run: kernel.functions[0]!, length, chunkSize, minimum: 0 }, fixedPhase(kernel.functions[1]!, 1)],
   };
+}
+
+/** Whether the elements are folded row by row of a grid, in vectors. */
+export function foldsByRows({ program, monoid }: ReduceCommand): boolean {
+  return combinesInAnyOrder(monoid) && hasWideRows(program);
 }
 
 function emitPartials(shape: KernelShape, monoid: MonoidProgram, byRows: boolean): FunctionBody {

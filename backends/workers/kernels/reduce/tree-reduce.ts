@@ -1,4 +1,4 @@
-import type { Cell, Extent, MonoidProgram, Program } from '../../../../primitives/contract/backend.ts';
+import type { MonoidProgram, ReduceCommand } from '../../../../primitives/contract/backend.ts';
 import {
   argumentWords,
   beginKernel,
@@ -27,13 +27,7 @@ import { emitBlockTotal, emitWorkerRoom, roomBytes, stateAt } from '../shared/tr
  * Reduces in the order of the canonical combination tree. This order gives the same f32 results on every backend. The
  * workers compute the totals of the blocks in parallel. Then one worker folds the totals.
  */
-export function launchTreeReduce(
-  launcher: Launcher,
-  extent: Extent,
-  program: Program,
-  monoid: MonoidProgram,
-  into: Cell,
-): Launch {
+export function launchTreeReduce(launcher: Launcher, { extent, program, monoid, into }: ReduceCommand): Launch {
   const shape = shapeOf([program], 3);
   const kernel = launcher.compile(`tree ${monoidKey(monoid)} ${shapeKey(shape)}`, () => [
     emitTotals(shape, monoid),

@@ -1,4 +1,4 @@
-import { capacityOf, type ForEachCommand } from '../../../../primitives/contract/backend.ts';
+import { capacityOf, type ForEachCommand, type Program } from '../../../../primitives/contract/backend.ts';
 import type { Module } from '../../../../primitives/ir/ir.ts';
 import { memoized } from '../../../../primitives/ir/memo.ts';
 import { Graph, type Node, type Slots } from '../../../analyses/straight-line.ts';
@@ -68,6 +68,11 @@ export function launchForEach(launcher: Launcher, command: ForEachCommand): Laun
 
 /** Whether a program compiles to straight-line vector code, without masks. */
 const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
+
+/** Whether vectors evaluate a program, but only row by row of a grid, or with masks. */
+export function takesRowsOrMasks(program: Program): boolean {
+  return hasWideRows(program) || (!isStraight(program.module) && maskedPlan(program) !== undefined);
+}
 
 /** How a kernel evaluates its program. */
 interface Way {
