@@ -127,10 +127,8 @@ const SPREAD = Float64Array.from([
 /** Cells that no run may miss: signs of 0, the ends of each type, and sums of many magnitudes. */
 const EDGES: [Draft][] = [
   [{ ...PLAIN, sample: 'f64', cells: TINY, edges: [-1, -5e-324, 0, 5e-324, 1] }],
-  [{ ...PLAIN, sample: 'f64', cells: TINY, edges: [-1, 0, 1], nodata: 0 }],
   [{ ...PLAIN, sample: 'f64', cells: TINY, edges: [-1, 0, 1], nodata: -0 }],
   [{ ...PLAIN, sample: 'f64', cells: SPREAD, edges: [-1e299, 0, 1000, 1001, 1.7976931348623157e308] }],
-  [{ ...PLAIN, sample: 'f64', cells: Float64Array.of(Infinity, 1.7976931348623157e308, -Infinity), edges: [0, 1] }],
   [
     {
       ...PLAIN,
@@ -234,7 +232,7 @@ function expectExact(found: ZonalHistogram, draft: Draft, zone: number, stored: 
 }
 
 onEveryBackend((opened, { runs }) => {
-  test.prop([drafts], { numRuns: 3 * runs, examples: EDGES })(
+  test.prop([drafts], { numRuns: 3 * runs + EDGES.length, examples: EDGES })(
     'cells of 64 bits: bins have the values from their lower edges to below their upper ones; statistics are exact',
     async (draft) => {
       const found = await zonalHistogram(opened().context, job(draft, { kind: 'edges', edges: draft.edges }));
@@ -256,7 +254,7 @@ onEveryBackend((opened, { runs }) => {
     300_000,
   );
 
-  test.prop([drafts], { numRuns: 2 * runs, examples: EDGES })(
+  test.prop([drafts], { numRuns: 2 * runs + EDGES.length, examples: EDGES })(
     'cells of 64 bits: unique values are told apart to the last bit, in order',
     async (draft) => {
       const found = await zonalHistogram(opened().context, job(draft, { kind: 'unique' }));
@@ -278,7 +276,7 @@ onEveryBackend((opened, { runs }) => {
     300_000,
   );
 
-  test.prop([drafts], { numRuns: Math.ceil(runs / 2), examples: EDGES })(
+  test.prop([drafts], { numRuns: Math.ceil(runs / 2) + EDGES.length, examples: EDGES })(
     'cells of 64 bits: sums and sums of squares are folded exactly',
     async (draft) => {
       const { sample, nodata } = draft;
