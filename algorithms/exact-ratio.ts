@@ -14,6 +14,31 @@ export function ratio(numerator: bigint, denominator: bigint): number {
   return numerator < 0n ? -rounded : rounded;
 }
 
+/**
+ * The f64 nearest to the square root of a fraction, rounded once, half to even, also for subnormal results. The fraction
+ * is not negative, and the denominator is positive.
+ */
+export function rootOfRatio(numerator: bigint, denominator: bigint): number {
+  if (numerator === 0n) return 0;
+  // The quotient has at least 111 bits, so its root has at least 56: more than an f64, also for rounding.
+  const half = Math.ceil((112 - bitLength(numerator) + bitLength(denominator)) / 2);
+  const { quotient, rest } = inUnits(numerator, denominator, -2 * half);
+  const root = wholeRoot(quotient);
+  // A last bit stands for all that is left, so that what is no tie does not become one.
+  const isWhole = rest === 0n && root * root === quotient;
+  const doubled = 2n * root + (isWhole ? 0n : 1n);
+  return half >= 0 ? ratio(doubled, 2n << BigInt(half)) : ratio(doubled << BigInt(-half), 2n);
+}
+
+/** The square root of an integer below 2^120, rounded down. */
+function wholeRoot(square: bigint): bigint {
+  const near = BigInt(Math.floor(Math.sqrt(Number(square))));
+  // A step of Newton's method is off by one at most.
+  let root = (near + square / near) / 2n;
+  while (root * root > square) root--;
+  return root;
+}
+
 /** Whether an f64 can hold an integer and every integer of smaller magnitude. */
 function isExact(integer: bigint): boolean {
   return integer <= LARGEST && integer >= -LARGEST;

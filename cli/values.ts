@@ -1,5 +1,6 @@
 import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
+import { aChoiceOfStatistics } from '../algorithms/zonal/zone-statistics.ts';
 import { parseNumber as readNumber } from '../formats/tiff/nodata.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { MapExtent } from '../formats/zonal-plot/extent.ts';
@@ -149,6 +150,19 @@ const UNITS: Readonly<Record<string, number>> = {
   mib: 2 ** 20,
   gib: 2 ** 30,
 };
+
+/**
+ * Parses names of statistics that are separated by commas. Commas in parentheses belong to a name.
+ *
+ * @throws UsageError `usage/statistic` for a name that is none, or stands twice.
+ */
+export function parseStatistics(text: string, option: string): readonly string[] {
+  const names = text.split(/,(?![^()]*\))/).map((name) => name.trim());
+  const flaw = aChoiceOfStatistics(names, '', new Map());
+  if (flaw === undefined) return names;
+  const { part, expected, remedy } = flaw;
+  throw new UsageError('usage/statistic', `${option}: '${part}' is not ${expected}.`, { remedy });
+}
 
 /** Parses a size in bytes, such as `268435456`, `256MiB` or `1.5GB`. */
 export function parseByteSize(text: string, option: string): number {

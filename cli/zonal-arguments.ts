@@ -1,6 +1,6 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import { STATISTICS_LISTED } from '../algorithms/zonal/statistic-columns.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
+import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
   ANTIMERIDIAN_SPEC,
@@ -18,7 +18,15 @@ import {
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC } from './memory.ts';
 import { parseQueue, parseRun, parseSeconds, QUEUE_SPECS, type QueuePlace, requireFolder } from './queue-options.ts';
-import { checkPlotName, checkTableName, parseBins, parseCount, parseEdges, parseNodata } from './values.ts';
+import {
+  checkPlotName,
+  checkTableName,
+  parseBins,
+  parseCount,
+  parseEdges,
+  parseNodata,
+  parseStatistics,
+} from './values.ts';
 import type { RasterOptions } from './zonal-rasters.ts';
 
 /** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
@@ -39,6 +47,8 @@ export interface ZonalOptions extends ComputeOptions {
   readonly format: 'csv' | 'json';
   readonly quoteFormulas: boolean;
   readonly stats: string | undefined;
+  /** The names of the statistics that are written. Undefined: those that are written without a list. */
+  readonly statistics: readonly string[] | undefined;
   readonly plot: string | undefined;
   /** How workers of a queue count. Undefined if this process counts. */
   readonly queue: ZonalQueueOptions | undefined;
@@ -93,7 +103,12 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   {
     name: 'stats',
     value: 'FILE',
-    help: `cells, ${STATISTICS_LISTED} of every zone as CSV; - is stdout; --stats alone needs no bins`,
+    help: 'statistics of every zone as CSV; - is stdout; --stats alone needs no bins',
+  },
+  {
+    name: 'stat',
+    value: 'NAME,NAME…',
+    help: `which statistics, see below (default cells,nodata,${DEFAULT_NAMES.join()})`,
   },
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   ...BACKEND_SPECS,
@@ -140,12 +155,14 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),
     quoteFormulas: values.has('csv-quote-formulas'),
     stats: text(values, 'stats'),
+    statistics: parsed(values, 'stat', parseStatistics),
     plot: text(values, 'plot'),
     queue: parseZonalQueue(values),
     ...parseCompute(values),
   };
   checkStandardOutput(options);
   checkOutputNames(options, values.has('format'));
+  checkStatistics(options);
   return options;
 }
 
@@ -230,6 +247,14 @@ function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boole
   if (!formatGiven && out !== undefined) checkTableName(out, '--out', ['json'], forOut);
   if (stats !== undefined) checkTableName(stats, '--stats', [], 'Name a file that ends in .csv.');
   if (plot !== undefined) checkPlotName(plot, '--plot');
+}
+
+/** Throws if statistics are named that no output has. */
+function checkStatistics({ statistics, stats, format }: ZonalOptions): void {
+  if (statistics === undefined || stats !== undefined || format === 'json') return;
+  throw new UsageError('usage/contradiction', '--stat names statistics that no output has.', {
+    remedy: 'Say where they go with --stats FILE (- is stdout), or write JSON with --format json.',
+  });
 }
 
 function missing(option: string): never {

@@ -1,7 +1,14 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import type { Overlay, OverlayOptions, SurfaceJob, ZonalHistogram, ZonalJob } from '../algorithms/zonal/index.ts';
+import type {
+  AnyHistogram,
+  ChosenStatistics,
+  Overlay,
+  OverlayOptions,
+  SurfaceJob,
+  ZonalJob,
+} from '../algorithms/zonal/index.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';
@@ -27,20 +34,20 @@ export interface CountedRaster extends Pick<NamedRaster, 'path'> {
 }
 
 /** Receives the results, in the order of the surfaces. */
-export type Receive = (surface: number, histogram: ZonalHistogram, backend: string) => Promise<void>;
+export type Receive = (surface: number, histogram: AnyHistogram, backend: string) => Promise<void>;
 
 /** The functions that count in this process. */
 export interface CountParts<C> {
-  zonalHistogram(context: C, job: ZonalJob): Promise<ZonalHistogram>;
-  surfaceHistogram(context: C, job: SurfaceJob): Promise<ZonalHistogram>;
+  zonalHistogram(context: C, job: ZonalJob<ChosenStatistics>): Promise<AnyHistogram>;
+  surfaceHistogram(context: C, job: SurfaceJob<ChosenStatistics>): Promise<AnyHistogram>;
   createOverlay(context: C, zones: Zones, options: OverlayOptions): Promise<Overlay>;
 }
 
 /** What is counted, without the rasters. */
-export function jobOf({ options, zones }: Counting): Omit<ZonalJob, 'raster'> {
+export function jobOf({ options, zones }: Counting): Omit<ZonalJob<ChosenStatistics>, 'raster'> {
   const { binning, fill } = options;
   const memoryBytes = sharesOf(options.memoryBytes).counters;
-  return { zones, binning, fill, statistics: wantsStatistics(options), memoryBytes };
+  return { zones, binning, fill, statistics: statisticsOf(options), memoryBytes };
 }
 
 /** Counts all surfaces in this process. */
@@ -87,7 +94,7 @@ export function cellsOf(rasters: readonly CountedRaster[]): number {
 async function watched<C extends RunContext>(
   counting: Counting,
   context: C,
-  count: (job: Omit<ZonalJob, 'raster'>) => Promise<void>,
+  count: (job: Omit<ZonalJob<ChosenStatistics>, 'raster'>) => Promise<void>,
 ): Promise<void> {
   const { log, signal } = counting;
   const stop = (): void => context.abort(signal.reason);
@@ -102,7 +109,12 @@ async function watched<C extends RunContext>(
   }
 }
 
-/** Whether any output contains statistics. Statistics are computed only if this is true. */
-export function wantsStatistics({ stats, plot, format }: ZonalOptions): boolean {
-  return stats !== undefined || plot !== undefined || format === 'json';
+/** The statistics that any output contains. No others are computed. */
+export function statisticsOf({ statistics, stats, plot, format }: ZonalOptions): ChosenStatistics {
+  if (stats === undefined && plot === undefined && format !== 'json') return false;
+  if (statistics === undefined) return true;
+  return plot === undefined ? statistics : [...new Set([...statistics, SHOWN_STATISTIC])];
 }
+
+/** The statistic that the map shows. */
+const SHOWN_STATISTIC = 'mean';

@@ -1,4 +1,4 @@
-import { STATISTIC_NAMES, STATISTICS_LISTED } from '../algorithms/zonal/statistic-columns.ts';
+import { DEFAULT_NAMES, STATISTICS_DESCRIBED } from '../algorithms/zonal/zone-statistics.ts';
 import { describe } from './command-line.ts';
 import { PASSWORD_HELP } from './queue-options.ts';
 import { ZONAL_SPECS } from './zonal-arguments.ts';
@@ -32,11 +32,15 @@ Output:
            zone,nodata,,count and zone,below,,count and zone,above,,count if there are such cells.
            A bin holds lower <= value < upper. With --unique, lower and upper are the value. Infinite values are below or
            above. A zone without cells has no row.
-  --stats  zone,cells,nodata,${STATISTIC_NAMES.join()}: a row for every zone, even without cells. ${STATISTICS_LISTED} are over all
-           cells with data, including those below and above the bins; they are blank if there are none.
+  --stats  zone,cells,nodata,${DEFAULT_NAMES.join()}: a row for every zone, even without cells. Statistics are over all cells
+           with data, including those below and above the bins; they are blank if there are none. With --stat, the columns
+           after zone are those of the list, and so are the members of stats in JSON.
   Without --id, a zone without an id is named by its index in the file, from 0. Names are strings in JSON. The name of a whole
   number has all its digits, as those of H3 and S2 cells.
   Rows of several rasters without --merge begin with the column raster. They are written raster by raster.
+
+Statistics, for --stat; all are exact, and rounded once:
+${STATISTICS_DESCRIBED.map(([name, meaning]) => `  ${name.padEnd(18)}${meaning}`).join('\n')}
 
 On a queue:
   With --queue or QUADRILLE_QUEUE, workers count (quadrille worker), on any machine that sees the same files under the same

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import type { AnyHistogram, NamedStatistics } from '../algorithms/zonal/index.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { type RasterFacts, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
@@ -11,7 +11,7 @@ import type { ZonalOptions } from './zonal-arguments.ts';
 
 /** The histogram of a raster, or of the surface of several. */
 export interface Counted {
-  readonly histogram: ZonalHistogram;
+  readonly histogram: AnyHistogram;
   readonly polygons: Polygons;
   /** Extent for the map. */
   readonly grid: RasterGrid;
@@ -35,13 +35,22 @@ export async function writeHistogram(
   write: Write,
 ): Promise<void> {
   const { out, stats, plot, format, quoteFormulas } = options;
+  const written = withWritten(histogram, options);
   const csv = { quoteFormulas };
   const run = { zones: options.zones, raster: rasters.length === 1 ? rasters[0]! : rasters, backend, notes };
   // The plot comes first, because it is computed as a whole and may fail.
   const picture = plot === undefined ? '' : await drawn(options, { histogram, polygons, grid }, titleOf(rasters));
-  if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(histogram, run));
-  if (stats !== undefined) await write(stats, statisticsCsv(histogram, csv));
+  if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
+  if (stats !== undefined) await write(stats, statisticsCsv(written, csv));
   if (plot !== undefined) await write(plot, [picture]);
+}
+
+/** A histogram without statistics that only the map shows. */
+function withWritten(histogram: AnyHistogram, { statistics: names }: ZonalOptions): AnyHistogram {
+  const { statistics } = histogram;
+  if (names === undefined || statistics === undefined) return histogram;
+  const written = names.map((name) => [name, (statistics as NamedStatistics)[name]!] as const);
+  return { ...histogram, statistics: Object.fromEntries(written) };
 }
 
 /** Writes the outputs of rasters that are counted by themselves, one after the other. */
@@ -70,7 +79,7 @@ export function writeByRaster(
   let isFirst = true;
   return {
     async add(raster, counted) {
-      const { histogram } = counted;
+      const histogram = withWritten(counted.histogram, options);
       const rows = { quoteFormulas, raster, header: isFirst };
       if (plot !== undefined) pictures.push(await drawn(options, counted, titleOf([raster])));
       if (out !== undefined && format === 'csv') await write(out, zonalCsv(histogram, rows));

@@ -2,6 +2,7 @@ import { aFill, type FillRule } from '../algorithms/geometry/polygons.ts';
 import { gridFields, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import { countPart, type PartCounts, type SurfacePart } from '../algorithms/zonal/surface-parts.ts';
 import { aBinning, type Binning } from '../algorithms/zonal/types.ts';
+import { aChoiceOfStatistics, type ChosenStatistics } from '../algorithms/zonal/zone-statistics.ts';
 import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/zones-on-grid.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
@@ -47,7 +48,7 @@ export interface ZonalPartition {
   readonly rasterOptions: RasterOptions;
   readonly binning: Binning;
   readonly fill: FillRule;
-  readonly statistics: boolean;
+  readonly statistics: ChosenStatistics;
 }
 
 /** By what a raster is known again. */
@@ -107,7 +108,7 @@ const somePartition: Kind = aRecord<ZonalPartition>({
   }),
   binning: aBinning,
   fill: aFill,
-  statistics: aFlag,
+  statistics: aChoiceOfStatistics,
 });
 
 /** The functions of other floors that a worker uses. */

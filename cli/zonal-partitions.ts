@@ -3,7 +3,7 @@ import { partsOfRaster, type SurfacePart, surfacePart } from '../algorithms/zona
 import { planSurface, type SurfacePlan, totalsOptions } from '../algorithms/zonal/surface-plan.ts';
 import type { TotalsOptions } from '../algorithms/zonal/totals.ts';
 import { type FileFacts, factsOfFile, factsOfRaster } from './file-facts.ts';
-import { type CountedRaster, type Counting, cellsOf, jobOf, wantsStatistics } from './zonal-count.ts';
+import { type CountedRaster, type Counting, cellsOf, jobOf, statisticsOf } from './zonal-count.ts';
 import { statedBy, type ZonalPartition } from './zonal-partition.ts';
 
 /** A partition, and what the parent knows of it. */
@@ -111,7 +111,7 @@ function plannedPartition(
       rasterOptions,
       binning,
       fill,
-      statistics: wantsStatistics(options),
+      statistics: statisticsOf(options),
     },
   };
 }

@@ -10,7 +10,7 @@ import type { QueuePlace } from './queue-options.ts';
 import { causeOf, type Surroundings } from './run-support.ts';
 import { showProgress } from './shown-progress.ts';
 import type { ZonalOptions, ZonalQueueOptions } from './zonal-arguments.ts';
-import { type Counting, cellsOf, type Receive, wantsStatistics } from './zonal-count.ts';
+import { type Counting, cellsOf, type Receive, statisticsOf } from './zonal-count.ts';
 import {
   type CountedPartition,
   type PartitionParts,
@@ -241,6 +241,7 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
   const { merge, binning, zoneOptions, rasterOptions, fill } = options;
   const { layer, id, crs, antimeridian, onBadRecord } = zoneOptions;
   const { band, nodata, mask, raw } = rasterOptions;
+  const chosen = statisticsOf(options);
   return {
     '--zones': resolve(options.zones),
     '--raster': counted(rasters, 'raster'),
@@ -256,7 +257,8 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
     '--antimeridian': `${antimeridian}`,
     '--on-bad-record': `${onBadRecord}`,
     '--fill': fill,
-    'whether there are --stats, --plot or JSON': `${wantsStatistics(options)}`,
+    'whether there are --stats, --plot or JSON': `${chosen !== false}`,
+    '--stat': typeof chosen === 'boolean' ? 'nothing' : chosen.join(),
   };
 }
 

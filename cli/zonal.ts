@@ -5,6 +5,7 @@ import type { Note } from '../algorithms/notes.ts';
 import { sameCrs } from '../formats/crs.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import type { BackendOptions } from './arguments.ts';
 import { noteTaker } from './note-taker.ts';
@@ -56,6 +57,7 @@ export async function runZonal<C extends RunContext>(
   if (options.plot !== undefined) requirePlot();
   const files = filesAmong([options.out, options.stats, options.plot]);
   const { paths, again } = await rasterFiles(options.rasters);
+  if (paths.length > 1 && !options.merge) checkOneTable(options);
   await using outputs = await stageRun([options.zones, ...paths], files, surroundings);
   const write: ZonalWrite = async (path, chunks) => {
     if (path === '-') await writeToStdout(surroundings.stdout, chunks, surroundings.signal);
@@ -67,6 +69,19 @@ export async function runZonal<C extends RunContext>(
   await outputs.commit();
   const seconds = (performance.now() - started) / 1000;
   surroundings.log.summary(zonalSummary({ ...figures, seconds, outputs: files }));
+}
+
+/** Throws if the table of statistics cannot have rows of several rasters, because each would have other columns. */
+function checkOneTable({ statistics, stats }: ZonalOptions): void {
+  if (stats === undefined || statistics?.includes('frac') !== true) return;
+  throw new UsageError(
+    'usage/contradiction',
+    'frac has other columns for each raster, so one table cannot hold them.',
+    {
+      remedy:
+        'Count the rasters as one surface (--merge), write JSON (--out FILE.json), or count unique values (--unique).',
+    },
+  );
 }
 
 /** Opens a run on the queue that the options name. Undefined if they name none. */

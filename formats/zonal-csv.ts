@@ -1,10 +1,9 @@
-import { STATISTIC_FIELDS, STATISTIC_NAMES } from '../algorithms/zonal/statistic-columns.ts';
-import { aHistogram, type ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { type AnyHistogram, aHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments, requireOptions } from '../primitives/checks/arguments.ts';
 import { aFlag, aText, type FieldKinds } from '../primitives/checks/kinds.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
-import { exactStatistic, statisticsOf } from './zonal-statistics.ts';
+import { tableColumns } from './zonal-statistics.ts';
 
 /** Options of the tables of a zonal histogram, so that one table can hold several rasters. */
 export interface ZonalCsvOptions extends CsvOptions {
@@ -38,7 +37,7 @@ const ZONAL_CSV_OPTIONS: FieldKinds<ZonalCsvOptions> = { ...CSV_OPTIONS, raster:
  * await raster.close();
  * [...zonalCsv(histogram)].join('').split('\n')[1]; // '0,0,40,6592'
  */
-export function zonalCsv(histogram: ZonalHistogram, options: ZonalCsvOptions = {}): Generator<string, void, undefined> {
+export function zonalCsv(histogram: AnyHistogram, options: ZonalCsvOptions = {}): Generator<string, void, undefined> {
   requireArguments('zonalCsv', { histogram }, { histogram: aHistogram });
   requireOptions('zonalCsv', ZONAL_CSV_OPTIONS, options);
   return inChunks(histogramRows(histogram, options));
@@ -49,9 +48,11 @@ export function zonalCsv(histogram: ZonalHistogram, options: ZonalCsvOptions = {
  *
  * `cells` is the number of cells in a zone, and `nodata` is the number of its cells without data. `min`, `max`, `mean`
  * and `sum` are computed from the cells with data; they are empty if there are no such cells. Every zone has a row; for
- * zones outside the raster, `cells` is 0.
+ * zones outside the raster, `cells` is 0. If the job named statistics, the columns after `zone` are these, in the order of
+ * the list, as in `zone,count,mean`. `frac` has a column `frac_VALUE` for each value that any zone has.
  *
- * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
+ * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics; `zonal/value-columns` if `frac` would have
+ * more than 16,384 columns.
  * @example
  * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
  * const { zones } = parseZones(triangle);
@@ -62,7 +63,7 @@ export function zonalCsv(histogram: ZonalHistogram, options: ZonalCsvOptions = {
  * [...statisticsCsv(histogram)].join('').split('\n')[1].slice(0, 13); // '0,17955,11255'
  */
 export function statisticsCsv(
-  histogram: ZonalHistogram,
+  histogram: AnyHistogram,
   options: ZonalCsvOptions = {},
 ): Generator<string, void, undefined> {
   requireArguments('statisticsCsv', { histogram }, { histogram: aHistogram });
@@ -81,7 +82,7 @@ function tableOf(columns: string, options: ZonalCsvOptions): { readonly header: 
 const CHARACTERS_AT_ONCE = 4096;
 
 function* histogramRows(
-  { names, bins, exact, nodata, below, above }: ZonalHistogram,
+  { names, bins, exact, nodata, below, above }: AnyHistogram,
   options: ZonalCsvOptions,
 ): Generator<string> {
   const quote = fieldWriter(options);
@@ -105,21 +106,18 @@ function* histogramRows(
   yield text;
 }
 
-function* statisticsRows(histogram: ZonalHistogram, options: ZonalCsvOptions): Generator<string> {
+function* statisticsRows(histogram: AnyHistogram, options: ZonalCsvOptions): Generator<string> {
   const quote = fieldWriter(options);
-  const { header, first } = tableOf(['zone,cells,nodata', ...STATISTIC_NAMES].join(), options);
+  const columns = tableColumns(histogram);
+  const { header, first } = tableOf(['zone', ...columns.flatMap(({ names }) => names)].join(), options);
   yield header;
-  const { names, cells, nodata } = histogram;
-  const columns = statisticsOf(histogram);
-  for (const [zone, name] of names.entries()) {
-    const counts = `${quote(name)},${cells[zone]},${nodata[zone]}`;
-    const values = STATISTIC_FIELDS.map(
-      (field) => exactStatistic(histogram, field, zone) ?? blankIfNaN(columns[field][zone]!),
-    );
-    yield `${first}${counts},${values.join(',')}\n`;
+  for (const [zone, name] of histogram.names.entries()) {
+    const values = columns.flatMap((column) => column.at(zone).map(fieldOf));
+    yield `${first}${[quote(name), ...values].join()}\n`;
   }
 }
 
-function blankIfNaN(value: number): string {
+/** A number in a table: empty if it is not a number. */
+function fieldOf(value: number | bigint): string {
   return Number.isNaN(value) ? '' : String(value);
 }

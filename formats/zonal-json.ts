@@ -1,12 +1,12 @@
 import type { Sample } from '../algorithms/geometry/raster.ts';
 import { type Note, someNotes } from '../algorithms/notes.ts';
-import { STATISTIC_FIELDS } from '../algorithms/zonal/statistic-columns.ts';
-import { STATISTICS } from '../algorithms/zonal/statistics.ts';
-import { aHistogram, type Binning, type ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { columnsByName } from '../algorithms/zonal/statistic-columns.ts';
+import type { StatisticColumn } from '../algorithms/zonal/statistic-kinds.ts';
+import { type AnyHistogram, aHistogram, type Binning } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aRecord, aText, type Kind, where } from '../primitives/checks/kinds.ts';
 import { inChunks } from './text-chunks.ts';
-import { exactStatistic } from './zonal-statistics.ts';
+import { exactStatistic, isOfValues, rowsByZone, valueOfRow } from './zonal-statistics.ts';
 
 /** Facts about the computation of a zonal histogram that the histogram itself does not contain. */
 export interface ZonalRun {
@@ -43,9 +43,10 @@ export interface ZonalRun {
  * ```
  *
  * Zones are in input order, one per line. Counts up to 2^53 − 1 are numbers. Larger counts are decimal strings, because
- * numbers would lose digits, and so are values of i64 and u64. Of a surface, `source` has a list `rasters` in place of `raster`. `min`, `max`, `mean` and `sum` are null if no cell of the zone has data. `stats` is null
- * if the histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text is generated
- * in chunks.
+ * numbers would lose digits, and so are values of i64 and u64. Of a surface, `source` has a list `rasters` in place of `raster`. `stats` has the statistics
+ * that the job named, else `min`, `max`, `mean` and `sum`; those of values are null if no cell of the zone has data. It is
+ * null if the histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text is
+ * generated in chunks.
  *
  * @example
  * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
@@ -57,7 +58,7 @@ export interface ZonalRun {
  * const run = { zones: 'triangle', raster: 'castro_dem.tiff', backend: 'reference', notes: [] };
  * JSON.parse([...zonalJson(histogram, run)].join('')).zones[0].bins[0]; // { lower: 0, upper: 40, count: 6592 }
  */
-export function zonalJson(histogram: ZonalHistogram, run: ZonalRun): Generator<string, void, undefined> {
+export function zonalJson(histogram: AnyHistogram, run: ZonalRun): Generator<string, void, undefined> {
   requireArguments('zonalJson', { histogram, run }, { histogram: aHistogram, run: aRun });
   return inChunks(pieces(histogram, run));
 }
@@ -85,7 +86,7 @@ export interface RasterFacts {
 /** The parts of a JSON object with the histograms of several rasters; see {@link zonalJsonByRaster}. */
 export interface JsonByRaster {
   /** The zones of the next raster. */
-  rows(histogram: ZonalHistogram, raster: string): Generator<string, void, undefined>;
+  rows(histogram: AnyHistogram, raster: string): Generator<string, void, undefined>;
   end(notes: readonly Note[]): Generator<string, void, undefined>;
 }
 
@@ -108,7 +109,7 @@ export function zonalJsonByRaster(run: {
   };
 }
 
-function* pieces(histogram: ZonalHistogram, run: ZonalRun): Generator<string> {
+function* pieces(histogram: AnyHistogram, run: ZonalRun): Generator<string> {
   const { binning, sample, gridStep } = histogram;
   const { zones, raster, backend, notes } = run;
   const source = typeof raster === 'string' ? { zones, raster } : { zones, rasters: raster };
@@ -138,7 +139,7 @@ function leads(beginning: string): Leads {
 }
 
 /** The zones of a histogram, each with the text `fields` before its name. */
-function* zonePieces(histogram: ZonalHistogram, lead: Leads, fields: string): Generator<string> {
+function* zonePieces(histogram: AnyHistogram, lead: Leads, fields: string): Generator<string> {
   const { names, bins } = histogram;
   const integers = histogram.exact?.values;
   let bin = 0;
@@ -153,21 +154,34 @@ function* zonePieces(histogram: ZonalHistogram, lead: Leads, fields: string): Ge
   }
 }
 
-function totals({ cells, nodata, below, above }: ZonalHistogram, zone: number): string {
+function totals({ cells, nodata, below, above }: AnyHistogram, zone: number): string {
   return Object.entries({ cells, nodata, below, above })
     .map(([name, counts]) => `"${name}":${integer(counts[zone]!)}`)
     .join(',');
 }
 
-function statistics(histogram: ZonalHistogram, zone: number): string {
-  const { statistics } = histogram;
-  if (statistics === undefined) return 'null';
-  const members = STATISTIC_FIELDS.map((field) => {
-    const exact = exactStatistic(histogram, field, zone);
-    const value = exact === undefined ? JSON.stringify(number(statistics[field][zone]!)) : integer(exact);
-    return `${JSON.stringify(STATISTICS[field].name)}:${value}`;
+/** The statistics of a zone as a JSON object. */
+function statistics(histogram: AnyHistogram, zone: number): string {
+  if (histogram.statistics === undefined) return 'null';
+  const members = columnsByName(histogram.statistics).map(([name, column]) => {
+    const exact = exactStatistic(histogram, name, zone);
+    return `${JSON.stringify(name)}:${exact === undefined ? textOf(column, zone) : integer(exact)}`;
   });
   return `{${members.join()}}`;
+}
+
+/** The statistic of a zone: a number, or an object with a number for each value. */
+function textOf(column: StatisticColumn, zone: number): string {
+  if (isOfValues(column)) {
+    const [from, to] = rowsByZone(column)(zone);
+    const shares = Array.from(
+      column.share.subarray(from, to),
+      (share, i) => `"${valueOfRow(column, from + i)}":${share}`,
+    );
+    return `{${shares.join()}}`;
+  }
+  if (column instanceof BigUint64Array) return integer(column[zone]!);
+  return JSON.stringify(number(column[zone]!));
 }
 
 /** Formats a number. Infinite values become strings and NaN becomes null, because JSON has only finite numbers. */

@@ -1,17 +1,17 @@
 import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../algorithms/geometry/raster.ts';
-import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import type { AnyHistogram } from '../algorithms/zonal/types.ts';
 import { loadPlot } from './plot-packages.ts';
 import { chooseColors } from './zonal-plot/colors.ts';
 import { drawHistograms } from './zonal-plot/histograms.ts';
 import { drawLegend } from './zonal-plot/legend.ts';
 import { drawMap } from './zonal-plot/map.ts';
 import { countText, MARGIN, MUTED, placed, svgPage, text, WIDTH } from './zonal-plot/page.ts';
-import { statisticsOf } from './zonal-statistics.ts';
+import { shownStatistic } from './zonal-statistics.ts';
 
 /** Input of a plot. */
 export interface ZonalPlot {
-  readonly histogram: ZonalHistogram;
+  readonly histogram: AnyHistogram;
   /**
    * The polygons of the zones, in the same order as the zones of the histogram. Their coordinates are those of the file
    * with the zones.
@@ -45,7 +45,7 @@ export interface ZonalPlot {
  * installed.
  */
 export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 }: ZonalPlot): Promise<string> {
-  const { mean } = statisticsOf(histogram);
+  const mean = shownStatistic(histogram, 'mean');
   const plotting = await loadPlot();
   const colors = chooseColors(mean, histogram.bins, plotting.Plot);
   const map = drawMap(polygons, grid, histogram, mean, colors, WIDTH - 2 * MARGIN);
@@ -89,7 +89,7 @@ export function stackPlots(plots: readonly string[]): string {
 const LONGEST_TITLE = 48;
 const INSETS_NOTE = 'Outlying zones are drawn below the map, each frame to a scale of its own.';
 
-function subtitle({ names, cells }: ZonalHistogram): string {
+function subtitle({ names, cells }: AnyHistogram): string {
   const total = cells.reduce((sum, count) => sum + count, 0n);
   const met = cells.reduce((zones, count) => zones + (count > 0n ? 1 : 0), 0);
   const zones = met === names.length ? countText(met) : `${countText(met)} of ${countText(names.length)}`;

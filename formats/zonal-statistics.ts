@@ -1,10 +1,11 @@
-import type { ZoneStatistics } from '../algorithms/zonal/statistics.ts';
-import type { ZonalHistogram } from '../algorithms/zonal/types.ts';
+import { columnsByName, isDefault } from '../algorithms/zonal/statistic-columns.ts';
+import type { StatisticColumn, ValueShares } from '../algorithms/zonal/statistic-kinds.ts';
+import type { AnyHistogram } from '../algorithms/zonal/types.ts';
 import { ArgumentError } from '../primitives/checks/errors.ts';
 
-/** The statistics of a zonal histogram. Throws if they were not computed. */
-export function statisticsOf({ statistics }: ZonalHistogram): ZoneStatistics {
-  if (statistics !== undefined) return statistics;
+/** The statistics of a zonal histogram by their names. Throws if they were not computed. */
+function statisticsOf({ statistics }: AnyHistogram): [name: string, column: StatisticColumn][] {
+  if (statistics !== undefined) return columnsByName(statistics);
   throw new ArgumentError('zonal/no-statistics', 'The histogram was counted without statistics.', {
     remedy: 'Count with statistics: true.',
   });
@@ -14,11 +15,94 @@ export function statisticsOf({ statistics }: ZonalHistogram): ZoneStatistics {
  * A statistic of a zone to the digit where its column cannot have it: the smallest and the largest integer of 64 bits.
  * Undefined for other statistics, and if no cell of the zone has data.
  */
-export function exactStatistic(
-  { exact, statistics }: ZonalHistogram,
-  field: keyof ZoneStatistics,
-  zone: number,
-): bigint | undefined {
-  const integers = field === 'minimum' ? exact?.minimum : field === 'maximum' ? exact?.maximum : undefined;
-  return Number.isNaN(statistics?.[field][zone]) ? undefined : integers?.[zone];
+export function exactStatistic({ exact, cells, nodata }: AnyHistogram, name: string, zone: number): bigint | undefined {
+  const integers = name === 'min' ? exact?.minimum : name === 'max' ? exact?.maximum : undefined;
+  return cells[zone] === nodata[zone] ? undefined : integers?.[zone];
+}
+
+/** One or more columns of the table of statistics. */
+export interface TableColumns {
+  readonly names: readonly string[];
+  /** The numbers of a zone. NaN is an empty field. */
+  at(zone: number): readonly (number | bigint)[];
+}
+
+/**
+ * The columns of the table of statistics: those that the job named, or the numbers of cells and the statistics of jobs
+ * without a list. A statistic of each value has a column for each value that any zone has.
+ *
+ * @throws ArgumentError `zonal/no-statistics` if there are none, `zonal/value-columns` if there are too many values.
+ */
+export function tableColumns(histogram: AnyHistogram): TableColumns[] {
+  const { cells, nodata, statistics } = histogram;
+  const columns = statisticsOf(histogram);
+  const all = isDefault(statistics!) ? [['cells', cells] as const, ['nodata', nodata] as const, ...columns] : columns;
+  return all.map(([name, column]) => {
+    if (isOfValues(column)) return valueColumns(name, column);
+    return { names: [name], at: (zone) => [exactStatistic(histogram, name, zone) ?? column[zone]!] };
+  });
+}
+
+/** Maximum number of columns of a statistic of each value. Spreadsheets show as many. */
+const MAX_COLUMNS = 16_384;
+
+function valueColumns(name: string, column: ValueShares): TableColumns {
+  const places = new Map<number | bigint, number>();
+  for (const value of (column.exact ?? column.value).toSorted()) if (!places.has(value)) addPlace(name, places, value);
+  const rowsOf = rowsByZone(column);
+  return {
+    names: [...places.keys()].map((value) => `${name}_${value}`),
+    at(zone) {
+      const [from, to] = rowsOf(zone);
+      // A zone with data has 0 for the values that it lacks.
+      const shares = new Array<number>(places.size).fill(from === to ? Number.NaN : 0);
+      for (let row = from; row < to; row++) shares[places.get(valueOfRow(column, row))!] = column.share[row]!;
+      return shares;
+    },
+  };
+}
+
+function addPlace(name: string, places: Map<number | bigint, number>, value: number | bigint): void {
+  if (places.size < MAX_COLUMNS) {
+    places.set(value, places.size);
+    return;
+  }
+  throw new ArgumentError('zonal/value-columns', `There are too many values for columns of ${name}.`, {
+    expected: `at most ${MAX_COLUMNS} different values`,
+    remedy: 'Write JSON, or count unique values, which have rows of their own.',
+  });
+}
+
+/** Whether a column has a row for each pair of a zone and a value. */
+export function isOfValues(column: StatisticColumn): column is ValueShares {
+  return 'share' in column;
+}
+
+/** The value of a row, to the digit. */
+export function valueOfRow({ value, exact }: ValueShares, row: number): number | bigint {
+  return exact?.[row] ?? value[row]!;
+}
+
+/** The first row of a zone, and the row after its last, in a column of values. */
+export function rowsByZone({ zone: zones }: ValueShares): (zone: number) => readonly [from: number, to: number] {
+  const firstAtLeast = (zone: number): number => {
+    let [low, high] = [0, zones.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (zones[middle]! < zone) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  };
+  return (zone) => [firstAtLeast(zone), firstAtLeast(zone + 1)];
+}
+
+/** The statistic of each zone that a map shows. Throws if it was not computed. */
+export function shownStatistic(histogram: AnyHistogram, name: string): Float64Array {
+  const [, column] = statisticsOf(histogram).find(([each]) => each === name) ?? [];
+  if (column instanceof Float64Array) return column;
+  if (column instanceof BigUint64Array) return Float64Array.from(column, Number);
+  throw new ArgumentError('zonal/no-statistics', `The histogram was counted without a number ${name} for each zone.`, {
+    remedy: `Count with ${name} among the statistics.`,
+  });
 }

@@ -2,38 +2,47 @@ import type { RasterSource, Sample } from '../geometry/raster.ts';
 import { readsEncoded } from './cell-places.ts';
 import type { Fold } from './fold.ts';
 import { foldsOf } from './folds.ts';
-import type { StatisticRecords } from './statistic-kinds.ts';
-import { STATISTICS } from './statistics.ts';
+import type { Statistic, StatisticRecords } from './statistic-kinds.ts';
 import type { Binning } from './types.ts';
 import { type WindowPlan, zonesPerTile } from './window-plan.ts';
+import { type ChosenStatistics, DEFAULT_STATISTICS, statisticsNamed } from './zone-statistics.ts';
 
 /** What a job asks for. */
 export interface Wanted {
   readonly binning: Binning;
-  /** Which statistics: all of {@link STATISTICS} or none, or these. Default all. */
-  readonly statistics?: boolean | StatisticRecords | undefined;
+  /** Which statistics; or their records. Default those of `ZoneStatistics`. */
+  readonly statistics?: ChosenStatistics | StatisticRecords | undefined;
 }
 
 /** The statistics that a job asks for. Undefined if it asks for none. */
 export function wantedStatistics({ statistics = true }: Wanted): StatisticRecords | undefined {
-  return statistics === true ? STATISTICS : statistics || undefined;
+  if (typeof statistics === 'boolean') return statistics ? DEFAULT_STATISTICS : undefined;
+  return isList(statistics) ? statisticsNamed(statistics) : statistics;
+}
+
+function isList(statistics: readonly string[] | StatisticRecords): statistics is readonly string[] {
+  return Array.isArray(statistics);
+}
+
+function wantedRecords(job: Wanted): readonly Statistic[] {
+  return Object.values(wantedStatistics(job) ?? {});
 }
 
 /** What must be folded of the values of zones. */
 export function wantedFolds(job: Wanted, sample: Sample): readonly Fold[] {
-  const records = Object.values(wantedStatistics(job) ?? {});
-  return foldsOf(sample, new Set(records.flatMap((record) => ('folds' in record ? record.folds : []))));
+  return foldsOf(sample, new Set(wantedRecords(job).flatMap((record) => ('folds' in record ? record.folds : []))));
 }
 
-/** Whether rows of 32 cells must be reduced: for statistics, or to count the cells of zones if there are no bins. */
+/** Whether rows of 32 cells must be reduced: to fold their values, or to count the cells of zones if there are no bins. */
 export function wantsRows(job: Wanted): boolean {
-  return wantedStatistics(job) !== undefined || job.binning.kind === 'none';
+  return wantedRecords(job).some((record) => 'folds' in record) || job.binning.kind === 'none';
 }
 
 /** Whether all values of each zone must be collected, with the number of their cells. */
 export function wantsValues(job: Wanted): boolean {
-  const records = Object.values(wantedStatistics(job) ?? {});
-  return job.binning.kind === 'unique' || records.some((record) => 'ofValues' in record);
+  return (
+    job.binning.kind === 'unique' || wantedRecords(job).some((record) => !('folds' in record || 'ofCells' in record))
+  );
 }
 
 /** Whether it suffices to know the bin of each cell. */

@@ -1,7 +1,7 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { isRecord } from '../../primitives/checks/given.ts';
 import { isWide } from '../geometry/raster.ts';
-import { type Wanted, wantedFolds, wantedStatistics, wantsValues } from './counting-way.ts';
+import { type Wanted, wantedFolds, wantsValues } from './counting-way.ts';
 import type { Fold } from './fold.ts';
 import { areFolded, type PartialStatistics } from './fold-totals.ts';
 import type { PartCounts } from './surface-parts.ts';
@@ -17,10 +17,11 @@ type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | keyof Wanted>;
 export function checkPartCounts(given: unknown, counted: Counted): PartCounts {
   const { zones, sample, slots } = counted;
   const { leftOut, counts, statistics: found, unique } = fieldsOf<PartCounts>(given);
+  const folds = wantedFolds(counted, sample);
   const isGood =
     isWhole(leftOut) &&
     areCounters(counts, zones, slots.count) &&
-    (wantedStatistics(counted) ? areStatistics(found, wantedFolds(counted, sample), zones) : found === undefined) &&
+    (folds.length > 0 ? areStatistics(found, folds, zones) : found === undefined) &&
     (wantsValues(counted) ? arePairs(unique, zones, isWide(sample)) : unique === undefined);
   if (isGood) return given as PartCounts;
   throw new FormatError('zonal/part-counts', 'The counts of a part of the rasters are damaged.', {

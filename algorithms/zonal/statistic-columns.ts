@@ -1,60 +1,126 @@
-import type { Folded, Statistic, StatisticRecords, Stored, ValueCounts } from './statistic-kinds.ts';
-import { STATISTICS, type ZoneStatistics } from './statistics.ts';
-
-/** The fields of {@link ZoneStatistics}. */
-export const STATISTIC_FIELDS = Object.keys(STATISTICS) as readonly (keyof ZoneStatistics)[];
-
-/** The names of the statistics in CSV, in JSON and in the help of the command. */
-export const STATISTIC_NAMES: readonly string[] = STATISTIC_FIELDS.map((field) => STATISTICS[field].name);
-
-/** The names as words of a sentence. */
-export const STATISTICS_LISTED: string = `${STATISTIC_NAMES.slice(0, -1).join(', ')} and ${STATISTIC_NAMES.at(-1)}`;
-
-/** A record with a value for each statistic. */
-export function perStatistic<T>(of: (field: keyof ZoneStatistics) => T): {
-  readonly [field in keyof ZoneStatistics]: T;
-} {
-  return Object.fromEntries(STATISTIC_FIELDS.map((field) => [field, of(field)])) as never;
-}
+import { anInstance, aRecord, eitherOf, type Kind, optional, someRecord } from '../../primitives/checks/kinds.ts';
+import type {
+  Folded,
+  RankStatistic,
+  ShareStatistic,
+  Statistic,
+  StatisticColumn,
+  StatisticRecords,
+  Stored,
+  ValueCounts,
+  ValueShares,
+  ValueStatistic,
+} from './statistic-kinds.ts';
+import { NAME_OF_FIELD, type NamedStatistics, STATISTIC_FIELDS, type ZoneStatistics } from './zone-statistics.ts';
 
 /** What is known of the values of all zones at the end of a job. */
 export interface ZoneValues {
+  /** For each zone, its number of cells, and of those without data. */
+  readonly cells: BigUint64Array;
+  readonly nodata: BigUint64Array;
   /** Of zones that have cells with data. */
   readonly folded: ReadonlyMap<number, Folded>;
   /** Undefined if no statistic needs them. */
   readonly values?: ValueCounts | undefined;
-  /** The number of cells of a zone that have data. */
-  dataOf(zone: number): bigint;
 }
 
-/** The columns of some statistics for `zones` zones. */
-export function statisticColumns(
-  records: StatisticRecords,
-  zones: number,
-  stored: Stored,
-  found: ZoneValues,
-): ZoneStatistics {
-  const columns = Object.entries(records).map(([field, record]) => [field, columnOf(record, zones, stored, found)]);
+/** The columns of some statistics. */
+export function statisticColumns(records: StatisticRecords, stored: Stored, found: ZoneValues): NamedStatistics {
+  const columns = Object.entries(records).map(([field, record]) => [field, columnOf(record, stored, found)]);
   return Object.fromEntries(columns);
 }
 
-/** A column of a statistic for `zones` zones. NaN for zones that have no cells with data. */
-function columnOf(statistic: Statistic, zones: number, stored: Stored, found: ZoneValues): Float64Array {
-  const column = new Float64Array(zones).fill(Number.NaN);
-  if ('folds' in statistic) {
-    for (const [zone, folded] of found.folded) column[zone] = statistic.of(folded, found.dataOf(zone), stored);
-    return column;
+function columnOf(statistic: Statistic, stored: Stored, found: ZoneValues): StatisticColumn {
+  const { cells, nodata } = found;
+  if ('ofCells' in statistic) return cells.map((count, zone) => statistic.ofCells(count, nodata[zone]!));
+  if ('ofEach' in statistic) return sharesOf(statistic, found.values!);
+  if ('isCount' in statistic) {
+    const numbers = cells.map(() => 0n);
+    for (const { zone, values, counts } of valuesByZone(found.values!))
+      numbers[zone] = BigInt(statistic.ofValues(values, counts));
+    return numbers;
   }
-  const { zone, value, count } = found.values!;
-  for (const [from, to] of runsOf(zone))
-    column[zone[from]!] = statistic.ofValues(value.subarray(from, to), count.subarray(from, to));
+  const column = new Float64Array(cells.length).fill(Number.NaN);
+  if ('folds' in statistic) {
+    const dataOf = (zone: number): bigint => cells[zone]! - nodata[zone]!;
+    for (const [zone, folded] of found.folded) column[zone] = statistic.of(folded, dataOf(zone), stored);
+  } else {
+    const of = 'ofRanked' in statistic ? rankedOf(statistic) : (statistic as ValueStatistic).ofValues;
+    for (const { zone, values, exact, counts } of valuesByZone(found.values!)) column[zone] = of(values, counts, exact);
+  }
   return column;
 }
 
-/** The first row, and the row after the last, of each run of rows with the same zone. */
-function* runsOf(zone: Uint32Array): Generator<readonly [from: number, to: number]> {
+/** Finds the values at the ranks of a statistic among the values of a zone. */
+function rankedOf({ ranksOf, ofRanked }: RankStatistic) {
+  return (values: Float64Array, counts: BigUint64Array, exact: ValueCounts['exact']): number => {
+    const count = Number(counts.reduce((sum, cells) => sum + cells, 0n));
+    let [at, passed] = [0, Number(counts[0])];
+    const found = ranksOf(count).map((rank) => {
+      while (passed <= rank) passed += Number(counts[++at]);
+      return exact?.[at] ?? values[at]!;
+    });
+    return ofRanked(found, count);
+  };
+}
+
+function sharesOf({ ofEach }: ShareStatistic, found: ValueCounts): ValueShares {
+  const share = new Float64Array(found.zone.length);
+  for (const { from, counts } of valuesByZone(found)) {
+    const data = counts.reduce((sum, cells) => sum + cells, 0n);
+    counts.forEach((count, i) => {
+      share[from + i] = ofEach(count, data);
+    });
+  }
+  return { zone: found.zone, value: found.value, exact: found.exact, share };
+}
+
+interface ValuesOfZone {
+  readonly zone: number;
+  /** The row of its first value. */
+  readonly from: number;
+  readonly values: Float64Array;
+  readonly exact: ValueCounts['exact'];
+  readonly counts: BigUint64Array;
+}
+
+function* valuesByZone({ zone, value, exact: digits, count }: ValueCounts): Generator<ValuesOfZone> {
   for (let from = 0, to = 0; from < zone.length; from = to) {
     while (zone[to] === zone[from]) to++;
-    yield [from, to];
+    const [values, exact, counts] = [value.subarray(from, to), digits?.subarray(from, to), count.subarray(from, to)];
+    yield { zone: zone[from]!, from, values, exact, counts };
   }
 }
+
+/** The columns of the statistics of a result, by their names in CSV and JSON. */
+export function columnsByName(statistics: object): [name: string, column: StatisticColumn][] {
+  if (!isDefault(statistics)) return Object.entries<StatisticColumn>(statistics as never);
+  return STATISTIC_FIELDS.map((field) => [NAME_OF_FIELD[field], statistics[field]]);
+}
+
+/** Whether the statistics of a result are those of jobs without a list. */
+export function isDefault(statistics: object): statistics is ZoneStatistics {
+  return STATISTIC_FIELDS.every((field) => Object.hasOwn(statistics, field));
+}
+
+const aColumn: Kind = eitherOf(
+  'a column of a statistic',
+  anInstance(Float64Array, BigUint64Array),
+  aRecord<ValueShares>({
+    zone: anInstance(Uint32Array),
+    value: anInstance(Float64Array),
+    exact: optional(anInstance(BigInt64Array, BigUint64Array)),
+    share: anInstance(Float64Array),
+  }),
+);
+
+/** Accepts the statistics of a result. */
+export const someStatistics: Kind = (given, path, homes) => {
+  const flaw = someRecord(given, path, homes);
+  if (flaw !== undefined) return flaw;
+  for (const [name, column] of Object.entries(given as object)) {
+    const wrong = aColumn(column, `${path}.${name}`, homes);
+    if (wrong !== undefined) return wrong;
+  }
+  return undefined;
+};

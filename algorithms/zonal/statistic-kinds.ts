@@ -17,18 +17,36 @@ export interface Stored {
 }
 
 /**
- * What there is to know of a statistic, which is one of two kinds. Counting, memory, totals, parts of other processes and
- * outputs ask here.
+ * What there is to know of a statistic, which is of one of five kinds. Counting, memory, totals, parts of other processes,
+ * outputs and the help of the command ask here.
  */
-export type Statistic = FoldedStatistic | ValueStatistic;
+export type Statistic = CountStatistic | FoldedStatistic | RankStatistic | ValueStatistic | ShareStatistic;
 
 /** Statistics, by the names of their columns. */
-export type StatisticRecords = { readonly [field: string]: Statistic };
+export type StatisticRecords = { readonly [column: string]: Statistic };
+
+/** A family of statistics with a number from 0 to 1 in parentheses, such as `quantile(0.9)`. */
+export interface StatisticFamily extends Named {
+  /** What the number is called in the help of the command. */
+  readonly parameter: string;
+  of(parameter: number): Statistic;
+}
+
+/** What all statistics have. */
+interface Named {
+  /** Its name in lists, in CSV and in JSON. */
+  readonly name: string;
+  /** What it is, in a few words, for the help of the command. */
+  readonly meaning: string;
+}
+
+/** A statistic of the numbers of cells of a zone. It costs nothing, as these are counted in any case. */
+export interface CountStatistic extends Named {
+  ofCells(cells: bigint, nodata: bigint): bigint;
+}
 
 /** A statistic of what is folded of the values of a zone. A zone takes a few words, however many cells it has. */
-export interface FoldedStatistic<F extends keyof Folded = keyof Folded> {
-  /** Its name in CSV, in JSON and in the help of the command. */
-  readonly name: string;
+export interface FoldedStatistic<F extends keyof Folded = keyof Folded> extends Named {
   /** What must be folded for it. */
   readonly folds: readonly F[];
   /** The statistic of a zone of which `count` cells have data, at least one. */
@@ -36,10 +54,23 @@ export interface FoldedStatistic<F extends keyof Folded = keyof Folded> {
 }
 
 /**
+ * A statistic of the values at some ranks of a zone, such as a median. It does not say how these are found: now, all
+ * pairs of zone and value are kept until the end, as they are for unique bins.
+ */
+export interface RankStatistic extends Named {
+  /** The ranks, ascending, among the scaled values of `count` cells in ascending order. The first rank is 0. */
+  ranksOf(count: number): readonly number[];
+  /** The statistic, from the values at these ranks: bigints for samples of i64 and u64 without scale and offset. */
+  ofRanked(values: readonly (number | bigint)[], count: number): number;
+}
+
+/**
  * A statistic of how often each value occurs in a zone. All pairs of zone and value are kept until the end, as they are
  * for unique bins.
  */
-export interface ValueStatistic extends Pick<FoldedStatistic, 'name'> {
+export interface ValueStatistic extends Named {
+  /** Whether it is a number of values: its column has integers, 0 for zones without data. */
+  readonly isCount?: boolean;
   /**
    * The statistic of a zone that has cells with data.
    *
@@ -47,6 +78,12 @@ export interface ValueStatistic extends Pick<FoldedStatistic, 'name'> {
    * @param counts - For each of the values, the number of cells that have it.
    */
   ofValues(values: Float64Array, counts: BigUint64Array): number;
+}
+
+/** A statistic of each value of a zone: a column of many numbers for each zone. Values are kept as for `ofValues`. */
+export interface ShareStatistic extends Named {
+  /** The statistic of a value that `count` of the `data` cells with data have. */
+  ofEach(count: bigint, data: bigint): number;
 }
 
 /** The number of cells that have each value, for each zone. Ordered by zone and then by value, without duplicates. */
@@ -58,3 +95,16 @@ export interface ValueCounts {
   readonly exact?: BigInt64Array | BigUint64Array | undefined;
   readonly count: BigUint64Array;
 }
+
+/** A number for each pair of a zone and a value that occurs in it. Ordered by zone and then by value. */
+export interface ValueShares {
+  readonly zone: Uint32Array;
+  /** Scaled values. */
+  readonly value: Float64Array;
+  /** The values to the digit. Only for samples of i64 and u64 without scale and offset. */
+  readonly exact?: BigInt64Array | BigUint64Array | undefined;
+  readonly share: Float64Array;
+}
+
+/** A column of a statistic: a number for each zone, a number of cells or values, or numbers for each value. */
+export type StatisticColumn = Float64Array | BigUint64Array | ValueShares;

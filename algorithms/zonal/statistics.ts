@@ -1,47 +1,121 @@
-import { ratio } from '../exact-ratio.ts';
-import { exactSum, type Fraction, scaledSum } from './exact-sums.ts';
+import { ratio, rootOfRatio } from '../exact-ratio.ts';
+import { fractionOf, interpolated, placeBetween, rankAmong, ranksOf } from '../tables/interpolation.ts';
+import { exactSquares, exactSum, type Fraction, scaledSum } from './exact-sums.ts';
 import { isReversed, scaledValue } from './scaling.ts';
-import type { Folded, FoldedStatistic, Statistic } from './statistic-kinds.ts';
+import type { Folded, FoldedStatistic, RankStatistic, Statistic, StatisticFamily } from './statistic-kinds.ts';
 
-/** Exact statistics of the cells of each zone that have data, as columns with one row per zone. */
-export interface ZoneStatistics {
-  /** Minimum and maximum of the values. NaN if no cell of the zone has data. */
-  readonly minimum: Float64Array;
-  readonly maximum: Float64Array;
-  /** The f64 nearest to the exact mean of the cells that have data. It is rounded once, not computed from `sum`. */
-  readonly mean: Float64Array;
-  /**
-   * The f64 nearest to the exact sum, rounded half to even, also for subnormal sums. Scaled values,
-   * `stored · scale + offset`, are summed exactly. NaN if no cell has data, or if both infinities occur.
-   */
-  readonly sum: Float64Array;
-}
-
-/** All statistics, in the order of CSV and JSON. */
-export const STATISTICS: { readonly [field in keyof ZoneStatistics]: Statistic } = {
-  minimum: statistic('min', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
+/**
+ * All statistics that a list can name, in the order of the help of the command. Each is one record. Those without bins
+ * or lists are four of them; see `ZoneStatistics`.
+ */
+export const STATISTICS: readonly (Statistic | StatisticFamily)[] = [
+  { name: 'cells', meaning: 'number of cells whose centre is in the zone', ofCells: (cells) => cells },
+  { name: 'count', meaning: 'number of these cells that have data', ofCells: (cells, nodata) => cells - nodata },
+  { name: 'nodata', meaning: 'number of these cells without data', ofCells: (_, nodata) => nodata },
+  folded('min', 'smallest value', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
     scaledValue(scaling, isReversed(scaling) ? maximum : minimum),
   ),
-  maximum: statistic('max', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
+  folded('max', 'largest value', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
     scaledValue(scaling, isReversed(scaling) ? minimum : maximum),
   ),
-  mean: ofSum('mean', ({ numerator, denominator }, count) => ratio(numerator, denominator * count)),
-  sum: ofSum('sum', ({ numerator, denominator }) => ratio(numerator, denominator)),
-};
+  ofSum('mean', 'Σx / count', ({ numerator, denominator }, count) => ratio(numerator, denominator * count)),
+  ofSum('sum', 'Σx', ({ numerator, denominator }) => ratio(numerator, denominator)),
+  ofSpread('variance', 'Σ(x − mean)² / count, of the population', 0n, ratio),
+  ofSpread('stdev', 'square root of variance', 0n, rootOfRatio),
+  ofSpread('variance_samp', 'Σ(x − mean)² / (count − 1), of a sample; blank for one cell', 1n, ratio),
+  ofSpread('stdev_samp', 'square root of variance_samp', 1n, rootOfRatio),
+  quantile('median', 'quantile(0.5)', 0.5),
+  {
+    name: 'quantile',
+    parameter: 'q',
+    meaning: "value at rank q · (count − 1), linear between neighbours (numpy's rule)",
+    of: (q: number) => quantile('quantile', 'at a given share', q),
+  },
+  {
+    name: 'quantile_disc',
+    parameter: 'q',
+    meaning: 'smallest value such that at least q · count values are at most as large',
+    of: discreteQuantile,
+  },
+  {
+    name: 'mode',
+    meaning: 'value that most cells have; the smallest of several',
+    ofValues: (values, counts) => values[firstWhere(counts, (count, best) => count > best)]!,
+  },
+  {
+    name: 'minority',
+    meaning: 'value that fewest cells have; the smallest of several',
+    ofValues: (values, counts) => values[firstWhere(counts, (count, best) => count < best)]!,
+  },
+  { name: 'variety', meaning: 'number of different values', isCount: true, ofValues: ({ length }) => length },
+  {
+    name: 'frac',
+    meaning: 'share of the cells with data that has each value: columns frac_VALUE, in JSON an object',
+    ofEach: (count, data) => ratio(count, data),
+  },
+];
 
-function statistic<F extends keyof Folded>(
+function folded<F extends keyof Folded>(
   name: string,
+  meaning: string,
   folds: readonly F[],
   of: FoldedStatistic<F>['of'],
 ): FoldedStatistic {
-  return { name, folds, of };
+  return { name, meaning, folds, of };
 }
 
 /** A statistic of the exact sum of scaled values. If values are infinite, it is their sum. */
-function ofSum(name: string, of: (sum: Fraction, count: bigint) => number): FoldedStatistic {
-  return statistic(name, ['minimum', 'maximum', 'sum'], (zone, count, { sample, scaling }) => {
+function ofSum(name: string, meaning: string, of: (sum: Fraction, count: bigint) => number): FoldedStatistic {
+  return folded(name, meaning, ['minimum', 'maximum', 'sum'], (zone, count, { sample, scaling }) => {
     const { minimum, maximum, sum } = zone;
     if (minimum === -Infinity || maximum === Infinity) return scaledValue(scaling, Number(minimum) + Number(maximum));
     return of(scaledSum(exactSum(sample, sum, count), count, scaling), count);
   });
+}
+
+/**
+ * A statistic of the squared distances from the mean, Σx² − (Σx)² / n, divided by n − `less`. It is computed exactly
+ * from the sums, and `round` rounds it once. NaN if values are infinite.
+ */
+function ofSpread(
+  name: string,
+  meaning: string,
+  less: bigint,
+  round: (numerator: bigint, denominator: bigint) => number,
+): FoldedStatistic {
+  return folded(name, meaning, ['minimum', 'maximum', 'sum', 'squares'], (zone, count, { sample, scaling }) => {
+    const { minimum, maximum, sum, squares } = zone;
+    if (minimum === -Infinity || maximum === Infinity || count === less) return Number.NaN;
+    const [first, second] = [exactSum(sample, sum, count), exactSquares(sample, squares, sum, count)];
+    const scale = fractionOf(scaling?.scale ?? 1);
+    const unit = first.denominator ** 2n;
+    const spread = count * second.numerator * unit - first.numerator ** 2n * second.denominator;
+    const divisor = count * (count - less) * unit * second.denominator;
+    return round(spread * scale.numerator ** 2n, divisor * scale.denominator ** 2n);
+  });
+}
+
+/** The quantile of a share, which is the decimal number that JavaScript prints for it. */
+function quantile(name: string, meaning: string, share: number): RankStatistic {
+  return {
+    ...{ name, meaning },
+    ranksOf: (count) => ranksOf(placeBetween(share, count)),
+    ofRanked: (values, count) => interpolated(values[0]!, values.at(-1)!, placeBetween(share, count).part),
+  };
+}
+
+function discreteQuantile(share: number): RankStatistic {
+  const rankOf = rankAmong(share);
+  return {
+    ...{ name: 'quantile_disc', meaning: 'at a given share' },
+    ranksOf: (count) => [rankOf(count)],
+    ofRanked: ([value]) => Number(value),
+  };
+}
+
+/** The first place whose count is better than all before it and not worse than any behind it. */
+function firstWhere(counts: BigUint64Array, isBetter: (count: bigint, best: bigint) => boolean): number {
+  let best = 0;
+  for (let at = 1; at < counts.length; at++) if (isBetter(counts[at]!, counts[best]!)) best = at;
+  return best;
 }

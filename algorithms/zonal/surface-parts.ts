@@ -7,7 +7,7 @@ import { createParts } from './raster-parts.ts';
 import { rowsOf } from './raster-rows.ts';
 import { placeOn, type SurfacePlan, totalsOptions } from './surface-plan.ts';
 import { createTotals, type PartialTotals, type TotalsOptions } from './totals.ts';
-import type { ZonalHistogram } from './types.ts';
+import type { AnyHistogram } from './types.ts';
 import { type CountJob, streamWindows } from './zonal.ts';
 import { type ZonesOnGrid, zonesInRows } from './zones-on-grid.ts';
 
@@ -132,7 +132,7 @@ export interface PartSums {
   /** What was added so far, which other sums can add. */
   counts(): PartCounts;
   /** The result for the whole surface, after its parts were added. */
-  finish(plan: SurfacePlan): ZonalHistogram;
+  finish(plan: SurfacePlan): AnyHistogram;
 }
 
 export function createPartSums(options: TotalsOptions): PartSums {

@@ -6,7 +6,7 @@ import { requireRoom } from './room.ts';
 import { requireOneSurface } from './surface-agreement.ts';
 import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
 import type { Totals, TotalsOptions } from './totals.ts';
-import type { ZonalHistogram } from './types.ts';
+import type { AnyHistogram } from './types.ts';
 import { type CountJob, DEFAULT_MEMORY } from './zonal.ts';
 import { integerNotes, leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 import { snapZones, type ZonesOnGrid } from './zones-on-grid.ts';
@@ -22,7 +22,7 @@ export interface SurfacePlan {
   /** What the totals of the job count. */
   readonly counted: TotalsOptions;
   /** The result of the job, from the sums over all rasters and the number of cells that lie in a raster named before. */
-  resultOf(totals: Totals, leftOut: number): ZonalHistogram;
+  resultOf(totals: Totals, leftOut: number): AnyHistogram;
 }
 
 /** Checks that rasters are parts of one surface, and places them and the zones. */

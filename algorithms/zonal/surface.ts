@@ -3,11 +3,16 @@ import type { RasterSource } from '../geometry/raster.ts';
 import { createParts } from './raster-parts.ts';
 import { planSurface } from './surface-plan.ts';
 import { createTotals } from './totals.ts';
-import type { ZonalHistogram } from './types.ts';
+import type { AnyHistogram } from './types.ts';
 import { streamWindows, type ZonalJob } from './zonal.ts';
+import type { ChosenStatistics } from './zone-statistics.ts';
 
-/** Input of `surfaceHistogram`. */
-export interface SurfaceJob extends Omit<ZonalJob, 'raster'> {
+/**
+ * Input of `surfaceHistogram`.
+ *
+ * @typeParam S - Which statistics it asks for.
+ */
+export interface SurfaceJob<S extends ChosenStatistics = boolean> extends Omit<ZonalJob<S>, 'raster'> {
   /** The parts of the surface. Where two of them overlap, the first counts. */
   readonly rasters: readonly RasterSource[];
   /**
@@ -18,7 +23,7 @@ export interface SurfaceJob extends Omit<ZonalJob, 'raster'> {
 }
 
 /** Counts the cells of the rasters of a surface, of which there may be one. */
-export async function countSurface(context: Context, job: SurfaceJob): Promise<ZonalHistogram> {
+export async function countSurface(context: Context, job: SurfaceJob<ChosenStatistics>): Promise<AnyHistogram> {
   const { rasters, signal } = job;
   signal?.throwIfAborted();
   const plan = planSurface(job);

@@ -5,7 +5,7 @@ import type { HomeGroups } from './exact-sums.ts';
 import { createFoldTotals, type FoldedWindow, type PartialStatistics } from './fold-totals.ts';
 import { statisticColumns } from './statistic-columns.ts';
 import type { Folded, Stored } from './statistic-kinds.ts';
-import type { ExactIntegers, ZonalBins, ZonalHistogram } from './types.ts';
+import type { AnyHistogram, ExactIntegers, ZonalBins } from './types.ts';
 import { createUniqueTotals, exactArray, type UniqueRows, uniqueBins } from './unique-totals.ts';
 
 /** Results of one window, read to the host. */
@@ -34,7 +34,7 @@ export interface Totals {
   /** What was added so far. Nothing changes it later. */
   partial(): PartialTotals;
   /** Returns the result of the job: the sums over all windows. */
-  finish(): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics' | 'exact'> & {
+  finish(): Pick<AnyHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics' | 'exact'> & {
     /** For each zone, the number of cells without data that match the nodata value without being equal to it. */
     readonly near: BigUint64Array;
   };
@@ -54,7 +54,8 @@ export function createTotals(options: TotalsOptions): Totals {
   const { zones, sample, scaling, binning, slots, edges, memoryBytes } = options;
   const counts = createCountTotals(zones, slots);
   const records = wantedStatistics(options);
-  const folds = records && createFoldTotals(wantedFolds(options, sample));
+  const wanted = wantedFolds(options, sample);
+  const folds = wanted.length > 0 ? createFoldTotals(wanted) : undefined;
   const unique = wantsValues(options) ? createUniqueTotals(sample, memoryBytes) : undefined;
   return {
     add(members, window) {
@@ -74,14 +75,13 @@ export function createTotals(options: TotalsOptions): Totals {
     }),
     finish() {
       const { bins, ...found } = counts.finish(edges);
-      const { cells, nodata } = found;
       const values = unique?.finish(scaling);
-      const dataOf = (zone: number): bigint => cells[zone]! - nodata[zone]!;
+      const known = { ...found, folded: folds?.folded ?? new Map(), values };
       return {
         ...found,
         exact: exactIntegers(options, binning.kind === 'unique' ? values?.exact : undefined, folds?.folded),
         bins: binning.kind === 'none' ? NO_BINS : binning.kind === 'unique' ? uniqueBins(values!) : bins,
-        statistics: records && statisticColumns(records, zones, options, { folded: folds!.folded, values, dataOf }),
+        statistics: records && statisticColumns(records, options, known),
       };
     },
   };

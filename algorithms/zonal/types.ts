@@ -14,8 +14,8 @@ import {
 } from '../../primitives/checks/kinds.ts';
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
-import { perStatistic } from './statistic-columns.ts';
-import type { ZoneStatistics } from './statistics.ts';
+import { someStatistics } from './statistic-columns.ts';
+import type { ChosenStatistics, StatisticsOf, ZoneStatistics } from './zone-statistics.ts';
 
 /** How values are assigned to the bins of a histogram. */
 export type Binning =
@@ -66,8 +66,11 @@ export interface ExactIntegers {
 
 /**
  * Result of a zonal histogram. For every zone, the counts of all bins plus `nodata`, `below` and `above` equal `cells`.
+ *
+ * @typeParam S - The statistics: {@link ZoneStatistics}, `NamedStatistics` where the job gave a list of names, or
+ * undefined.
  */
-export interface ZonalHistogram {
+export interface ZonalHistogram<S = ZoneStatistics | undefined> {
   readonly names: readonly string[];
   readonly binning: Binning;
   readonly sample: Sample;
@@ -78,7 +81,7 @@ export interface ZonalHistogram {
   readonly below: BigUint64Array;
   readonly above: BigUint64Array;
   /** Statistics of all zones. Undefined if the job did not ask for statistics. */
-  readonly statistics: ZoneStatistics | undefined;
+  readonly statistics: S;
   /**
    * Only for rasters of i64 and u64 without scale and offset: values to the digit, which `bins` and `statistics` round to
    * the nearest f64 beyond 2⁵³.
@@ -92,8 +95,11 @@ export interface ZonalHistogram {
   readonly notes: readonly Note[];
 }
 
+/** A histogram with any statistics, or none. */
+export type AnyHistogram = ZonalHistogram<StatisticsOf<ChosenStatistics>>;
+
 /** A histogram that includes statistics. */
-export type WithStatistics = ZonalHistogram & { readonly statistics: ZoneStatistics };
+export type WithStatistics = ZonalHistogram<ZoneStatistics>;
 
 const someBins: Kind = aRecord<ZonalBins>({
   zone: anInstance(Uint32Array),
@@ -108,7 +114,6 @@ const aColumn: Kind = where(
   (given) => isRecord(given) && ['values', 'minimum', 'maximum'].some((column) => given[column] !== undefined),
 );
 const someIntegers: Kind = (given, path, homes) => aColumn(given, path, homes) ?? integerColumns(given, path, homes);
-const someStatistics: Kind = aRecord<ZoneStatistics>(perStatistic(() => anInstance(Float64Array)));
 
 export const aHistogram: Kind = aRecord<ZonalHistogram>({
   names: anArrayOf(aText),

@@ -126,7 +126,7 @@ function tooMany({ zone }: UniqueRows, memoryBytes: number): OutOfMemoryError {
     expected: `at most ${Math.floor(memoryBytes / BYTES_PER_PAIR)} pairs of zone and value (${bytesText(memoryBytes)})`,
     got: `${zone.length} pairs in ${zones} zones so far`,
     remedy:
-      'Count in bins, count fewer zones at a time, or raise the limit (--memory; a quarter of it is used for this).',
+      'Count in bins and without statistics of values, count fewer zones at a time, or raise the limit (--memory; a quarter of it is used for this).',
   });
 }
 

@@ -6,6 +6,7 @@ import { aRaster } from '../geometry/raster.ts';
 import { countSurface, type SurfaceJob } from './surface.ts';
 import type { ZonalHistogram } from './types.ts';
 import { JOB_FIELDS, type ZonalJob } from './zonal.ts';
+import type { ChosenStatistics, StatisticsOf } from './zone-statistics.ts';
 
 /**
  * Counts, for every zone, the values of the raster cells whose centres are in the zone. The raster is streamed in
@@ -45,10 +46,13 @@ import { JOB_FIELDS, type ZonalJob } from './zonal.ts';
  * [bins.lower, bins.count, nodata];
  * // [Float64Array [0, 40], BigUint64Array [6592n, 108n], BigUint64Array [11255n]]
  */
-export async function zonalHistogram(context: Context, job: ZonalJob): Promise<ZonalHistogram> {
+export async function zonalHistogram<const S extends ChosenStatistics = boolean>(
+  context: Context,
+  job: ZonalJob<S>,
+): Promise<ZonalHistogram<StatisticsOf<S>>> {
   requireArguments('zonalHistogram', { context, job }, { context: aContext, job: aJob });
   const { raster, ...others } = job;
-  return countSurface(context, { ...others, rasters: [raster] });
+  return countSurface(context, { ...others, rasters: [raster] }) as Promise<ZonalHistogram<StatisticsOf<S>>>;
 }
 
 const aJob: Kind = someOptions<ZonalJob>({ raster: aRaster, ...JOB_FIELDS });
@@ -85,9 +89,12 @@ const aJob: Kind = someOptions<ZonalJob>({ raster: aRaster, ...JOB_FIELDS });
  * await raster.close();
  * [bins.count, notes.at(-1)?.count]; // [BigUint64Array [6592n, 108n], 17955]
  */
-export async function surfaceHistogram(context: Context, job: SurfaceJob): Promise<ZonalHistogram> {
+export async function surfaceHistogram<const S extends ChosenStatistics = boolean>(
+  context: Context,
+  job: SurfaceJob<S>,
+): Promise<ZonalHistogram<StatisticsOf<S>>> {
   requireArguments('surfaceHistogram', { context, job }, { context: aContext, job: aSurfaceJob });
-  return countSurface(context, job);
+  return countSurface(context, job) as Promise<ZonalHistogram<StatisticsOf<S>>>;
 }
 
 const someRasters: Kind = where('at least one raster', (given) => (given as readonly unknown[]).length > 0, {

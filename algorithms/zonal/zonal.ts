@@ -1,7 +1,6 @@
 import { tap } from 'rxjs';
 import { pull, stage } from '../../graph/index.ts';
 import {
-  aFlag,
   aFunction,
   anInstance,
   aPositive,
@@ -40,16 +39,24 @@ import { uniqueBytes } from './unique.ts';
 import { windowCounts } from './window-counts.ts';
 import { planWindow, type WindowPlan } from './window-plan.ts';
 import { foldWords } from './zone-folds.ts';
+import { aChoiceOfStatistics, type ChosenStatistics } from './zone-statistics.ts';
 
-/** Input of `zonalHistogram`. */
-export interface ZonalJob {
+/**
+ * Input of `zonalHistogram`.
+ *
+ * @typeParam S - Which statistics it asks for; their columns have the type `StatisticsOf<S>`.
+ */
+export interface ZonalJob<S extends ChosenStatistics = boolean> {
   readonly zones: Zones;
   readonly raster: RasterSource;
   readonly binning: Binning;
   /** Which points are inside a zone whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
-  /** Whether to compute statistics. Default true. */
-  readonly statistics?: boolean | undefined;
+  /**
+   * Whether to compute the statistics of {@link ZoneStatistics}, or which others: a list such as
+   * `['mean', 'count', 'nodata']`, in the order of the columns. Default true.
+   */
+  readonly statistics?: S | undefined;
   /** Side length of the tiles in cells: a multiple of 32 up to 4,096. Default 64. */
   readonly tile?: number | undefined;
   /**
@@ -127,7 +134,7 @@ export const JOB_FIELDS: FieldKinds<CountJob> = {
   zones: someZones,
   binning: aBinning,
   fill: optional(aFill),
-  statistics: optional(aFlag),
+  statistics: optional(aChoiceOfStatistics),
   tile: optional(aTileSide),
   memoryBytes: optional(aPositive()),
   channelBytes: optional(aPositive()),

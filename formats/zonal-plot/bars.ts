@@ -1,4 +1,4 @@
-import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+import type { AnyHistogram } from '../../algorithms/zonal/types.ts';
 
 /** The bars of one zone's histogram. Bar `i` extends from `lower[i]` to `upper[i]`. */
 export interface Bars {
@@ -33,7 +33,7 @@ interface Bin {
 }
 
 /** Converts the bins of some zones to bars. If there are too many bins to distinguish, neighbouring bins are merged. */
-export function barsOf(histogram: ZonalHistogram, zones: readonly number[]): BarSet {
+export function barsOf(histogram: AnyHistogram, zones: readonly number[]): BarSet {
   const binsByZone = zones.map((zone) => binsOf(histogram, zone));
   const bins = widenValues(binsByZone, histogram.binning.kind === 'unique');
   const all = bins.flat();
@@ -52,7 +52,7 @@ export function barsOf(histogram: ZonalHistogram, zones: readonly number[]): Bar
   };
 }
 
-function binsOf({ bins }: ZonalHistogram, zone: number): Bin[] {
+function binsOf({ bins }: AnyHistogram, zone: number): Bin[] {
   const start = firstAtLeast(bins.zone, zone);
   const end = firstAtLeast(bins.zone, zone + 1);
   return Array.from({ length: end - start }, (_, i) => ({
@@ -99,7 +99,7 @@ function merge(bins: readonly Bin[], low: number, high: number): Bin[] {
     .filter(({ count }) => count > 0);
 }
 
-function toBars({ cells, nodata }: ZonalHistogram, zone: number, bins: readonly Bin[]): Bars {
+function toBars({ cells, nodata }: AnyHistogram, zone: number, bins: readonly Bin[]): Bars {
   const withData = Number(cells[zone]! - nodata[zone]!);
   return {
     zone,

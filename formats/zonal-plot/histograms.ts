@@ -1,4 +1,4 @@
-import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+import type { AnyHistogram } from '../../algorithms/zonal/types.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { chartElement, type Plotting } from '../plot-packages.ts';
 import { type BarSet, barsOf } from './bars.ts';
@@ -27,7 +27,7 @@ const TICK_HEIGHT = 40;
  * axes. Returns undefined if no zone has cells in bins.
  */
 export function drawHistograms(
-  histogram: ZonalHistogram,
+  histogram: AnyHistogram,
   means: Float64Array,
   colors: Colors,
   width: number,
@@ -46,7 +46,7 @@ export function drawHistograms(
 }
 
 /** The zones that have cells in bins, in descending order of `cells`, which also counts cells outside the bins. */
-function rankZones({ bins, cells }: ZonalHistogram): number[] {
+function rankZones({ bins, cells }: AnyHistogram): number[] {
   const zones = [...new Set(bins.zone)];
   return zones.sort((a, b) => Number(cells[b]! - cells[a]!) || a - b);
 }
@@ -134,7 +134,7 @@ interface Label {
   readonly outside: string;
 }
 
-function labelsOf({ names, cells }: ZonalHistogram, means: Float64Array, bars: BarSet, colors: Colors): Label[] {
+function labelsOf({ names, cells }: AnyHistogram, means: Float64Array, bars: BarSet, colors: Colors): Label[] {
   const columns = columnsOf(bars);
   const longestName = Math.floor((LONGEST_NAME * MAX_COLUMNS) / columns);
   return bars.zones.map(({ zone, share }, index) => {

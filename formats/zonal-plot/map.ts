@@ -1,6 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
-import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+import type { AnyHistogram } from '../../algorithms/zonal/types.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import { type Colors, meanText } from './colors.ts';
 import { intersectionOf, type MapExtent, moved, ringExtents, unionOf } from './extent.ts';
@@ -38,7 +38,7 @@ const MANY_ZONES = 400;
 export function drawMap(
   polygons: Polygons,
   grid: RasterGrid,
-  histogram: ZonalHistogram,
+  histogram: AnyHistogram,
   means: Float64Array,
   colors: Colors,
   width: number,
@@ -165,7 +165,7 @@ function zonePaths({ polygons, shifts, bounds }: Layer, frame: Frame, zone: numb
   return [...paths.values()];
 }
 
-function hintOf({ names, cells }: ZonalHistogram, mean: number, colors: Colors, zone: number): string {
+function hintOf({ names, cells }: AnyHistogram, mean: number, colors: Colors, zone: number): string {
   const figure = Number.isNaN(mean) ? 'no data' : `mean ${meanText(mean, colors)}`;
   return escapeXml(`${names[zone]}: ${figure}, ${countText(cells[zone]!)} cells`);
 }

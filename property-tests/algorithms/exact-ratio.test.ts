@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { ratio } from '../../algorithms/exact-ratio.ts';
+import { ratio, rootOfRatio } from '../../algorithms/exact-ratio.ts';
+import { fractionOf } from '../../algorithms/tables/interpolation.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { isNearest } from './nearest-f64.ts';
@@ -47,6 +48,59 @@ describe('the ratio of two integers', () => {
       // The same ratio of larger integers, which are divided as integers.
       expect(ratio(numerator << 60n, denominator << 60n)).toBe(rounded);
       expect(rounded).toBe(numerator === 0n ? 0 : Number(numerator) / Number(denominator));
+    },
+  );
+});
+
+describe('the square root of a fraction', () => {
+  /** The next f64 above or below a number that is not negative. */
+  const moved = (value: number, by: bigint): number => {
+    const bits = new BigInt64Array(Float64Array.of(value).buffer);
+    bits[0]! += by;
+    return new Float64Array(bits.buffer)[0]!;
+  };
+  const isEven = (value: number): boolean => new BigInt64Array(Float64Array.of(value).buffer)[0]! % 2n === 0n;
+  /** The sign of the square of the number halfway between two f64, minus a fraction. */
+  const compare = (low: number, high: number, numerator: bigint, denominator: bigint): number => {
+    const [a, b] = [fractionOf(low), fractionOf(high)];
+    const sum = a.numerator * b.denominator + b.numerator * a.denominator;
+    const whole = 2n * a.denominator * b.denominator;
+    return (
+      Number(sum * sum * denominator > whole * whole * numerator) -
+      Number(sum * sum * denominator < whole * whole * numerator)
+    );
+  };
+  const fractions = fc.oneof(
+    fc.tuple(fc.bigInt({ min: 1n, max: 2n ** 900n }), fc.bigInt({ min: 1n, max: 2n ** 900n })),
+    fc.tuple(fc.bigInt({ min: 1n, max: 2n ** 60n }), fc.bigInt({ min: 1n, max: 2n ** 60n })),
+    // Roots that are f64, or halfway between two, or next to those; also subnormal ones.
+    fc
+      .record({
+        bits: fc.bigInt({ min: 2n ** 52n, max: 2n ** 54n }),
+        by: fc.nat(1126),
+        more: fc.constantFrom(-1n, 0n, 1n),
+      })
+      .map(({ bits, by, more }) => [((bits * bits) << 200n) + more, 1n << BigInt(200 + 2 * by)] as [bigint, bigint]),
+  );
+
+  test.prop([fractions], { numRuns: caseCount(2000) })(
+    'is rounded to the nearest f64, half to even',
+    ([numerator, denominator]) => {
+      const root = rootOfRatio(numerator, denominator);
+      const below = root === 0 ? 0 : moved(root, -1n);
+      const [lower, upper] = [
+        compare(below, root, numerator, denominator),
+        compare(root, moved(root, 1n), numerator, denominator),
+      ];
+      expect({ root, lower: root === 0 || lower < 0 || (lower === 0 && isEven(root)) }).toEqual({ root, lower: true });
+      expect({ root, upper: upper > 0 || (upper === 0 && isEven(root)) }).toEqual({ root, upper: true });
+    },
+  );
+
+  test.prop([fc.bigInt({ min: 0n, max: 2n ** 53n }), fc.bigInt({ min: 1n, max: 2n ** 53n })])(
+    'of squares is exact',
+    (a, b) => {
+      expect(rootOfRatio(a * a, b * b)).toBe(Number(a) / Number(b));
     },
   );
 });

@@ -7,6 +7,7 @@ let shop: Workshop;
 beforeAll(async () => {
   shop = await openWorkshop();
   await shop.writeRaster('raster.tif');
+  await shop.writeRaster('wide.tif');
   await shop.write('zones.json', collection(zone('a', rectangle(0, 0, 2, 2)), zone('b', rectangle(2, 0, 4, 3))));
 });
 afterAll(() => shop.remove());
@@ -43,6 +44,42 @@ describe('outputs', () => {
     expect(await answer(onBoth('--stats', '-'))).toBe(expected);
     expect(await answer(onBoth('--stats', '@alone.csv'))).toBe('');
     expect(await readFile(shop.path('alone.csv'), 'utf8')).toBe(expected);
+  });
+
+  test('have the statistics that --stat names, in this order, in CSV and JSON', async () => {
+    const named = ['--stat', ' mean,count , nodata,cells,max', '--bins', '0:12:4'];
+    const rows = 'zone,mean,count,nodata,cells,max\na,6.5,4,0,4,9\nb,6.5,6,0,6,11\n';
+    const picture = await answer(onBoth('--bins', '0:12:4', '--plot', '-'));
+    expect(await answer(onBoth(...named, '--out', '@out.json', '--stats', '-', '--plot', '@map.svg'))).toBe(rows);
+    expect(await answer(onBoth('--stats', '-', '--stat', 'sum,mean'))).toBe('zone,sum,mean\na,26,6.5\nb,39,6.5\n');
+    expect(await readFile(shop.path('map.svg'), 'utf8')).toBe(picture);
+    const { zones } = JSON.parse(await readFile(shop.path('out.json'), 'utf8'));
+    expect(zones[1]).toMatchObject({ name: 'b', cells: 6, nodata: 0 });
+    expect(Object.entries(zones[1].stats)).toEqual(
+      Object.entries({ mean: 6.5, count: 6, nodata: 0, cells: 6, max: 11 }),
+    );
+    // The map needs the mean, which no list has.
+    await answer(onBoth('--bins', '0:12:4', '--stats', '@s.csv', '--stat', 'max', '--plot', '@map.svg'));
+    expect(await readFile(shop.path('map.svg'), 'utf8')).toBe(picture);
+    expect(await readFile(shop.path('s.csv'), 'utf8')).toBe('zone,max\na,9\nb,11\n');
+  });
+
+  test('have the share of each value in columns of CSV, and in objects of JSON', async () => {
+    await shop.write('apart.json', collection(zone('a', rectangle(0, 0, 2, 1)), zone('b', rectangle(90, 0, 91, 3))));
+    const files = ['--zones', '@apart.json', '--raster', '@raster.tif', '--unique', '--stat', 'median,frac,variety'];
+    expect(await answer(zonal(...files, '--stats', '-'))).toBe(
+      'zone,median,frac_8,frac_9,variety\na,8.5,0.5,0.5,2\nb,,,,0\n',
+    );
+    const { zones } = JSON.parse(await answer(zonal(...files, '--format', 'json')));
+    expect(zones.map(({ stats }: { stats: unknown }) => stats)).toEqual([
+      { median: 8.5, frac: { 8: 0.5, 9: 0.5 }, variety: 2 },
+      { median: null, frac: {}, variety: 0 },
+    ]);
+    const { exitCode, stderr } = await zonal(...files, '--raster', '@wide.tif', '--stats', '-');
+    expect({ exitCode, stderr }).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('frac has other columns'),
+    });
   });
 
   test('with --stats - or --plot - are what was sent to stdout; a note states that histograms are not written', async () => {

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RasterSource } from '../../algorithms/geometry/raster.ts';
-import type { ZonalJob } from '../../algorithms/zonal/index.ts';
-import { perStatistic } from '../../algorithms/zonal/statistic-columns.ts';
+import type { ChosenStatistics, ZonalJob } from '../../algorithms/zonal/index.ts';
 import type { ZonalHistogram } from '../../algorithms/zonal/types.ts';
+import { perStatistic } from '../../algorithms/zonal/zone-statistics.ts';
 import { exitCodeOf } from '../../cli/failure.ts';
 import { jsonLog } from '../../cli/json-log.ts';
 import type { RunContext } from '../../cli/run-support.ts';
@@ -67,14 +67,16 @@ const ZONES = JSON.stringify({
 });
 
 /** Records how the command called its parts, in order. */
+type Job = ZonalJob<ChosenStatistics>;
+
 interface Trace {
   readonly events: string[];
-  job?: ZonalJob;
+  job?: Job;
 }
 
 interface Changes {
   readonly raster?: Partial<OpenedRaster>;
-  readonly count?: (job: ZonalJob) => Promise<ZonalHistogram>;
+  readonly count?: (job: Job) => Promise<ZonalHistogram>;
   readonly openContext?: () => Promise<RunContext>;
 }
 
@@ -131,7 +133,7 @@ const RASTER: OpenedRaster = {
   close: async () => undefined,
 };
 
-async function counted({ zones, binning, onProgress }: ZonalJob): Promise<ZonalHistogram> {
+async function counted({ zones, binning, onProgress }: Job): Promise<ZonalHistogram> {
   const all = <T extends Float64Array | BigUint64Array>(column: T): T => column;
   const { length } = zones.names;
   onProgress?.(4, 8);

@@ -72,6 +72,7 @@ describe('zonal on a queue', () => {
   test.each([
     ['one raster', ['@left.tif'], ['--bins', '-1:3:0.5']],
     ['statistics', ['@left.tif'], ['--stats', '-']],
+    ['named statistics', ['@left.tif', '@right.tif'], ['--merge', '--stats', '-', '--stat', 'mean,nodata']],
     ['JSON', ['@left.tif'], ['--unique', '--format', 'json']],
     ['several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--unique', '--format', 'json']],
     ['rows of several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--bins', '-1:3:0.5']],

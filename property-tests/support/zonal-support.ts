@@ -1,9 +1,9 @@
 import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Cells, RasterSource, Sample } from '../../algorithms/geometry/raster.ts';
-import type { ZonalHistogram } from '../../algorithms/zonal/index.ts';
+import type { AnyHistogram } from '../../algorithms/zonal/index.ts';
 
 /** Converts a histogram to text, so that tests can compare all of its bytes. */
-export const plain = (histogram: ZonalHistogram): string =>
+export const plain = (histogram: AnyHistogram): string =>
   JSON.stringify(histogram, (_, value) =>
     // Values that do not exist in JSON are written as text: bigints, NaN, infinities and −0.
     typeof value === 'bigint' || !(Number.isFinite(value) || typeof value !== 'number') || Object.is(value, -0)
@@ -12,7 +12,7 @@ export const plain = (histogram: ZonalHistogram): string =>
   );
 
 /** The cell counts of all zones as numbers. */
-export const cellsOf = ({ cells }: ZonalHistogram): number[] => Array.from(cells, Number);
+export const cellsOf = ({ cells }: AnyHistogram): number[] => Array.from(cells, Number);
 
 /**
  * Whether a stored cell matches a nodata value: by equality for integers, by GDAL's rule for f32, cell by cell

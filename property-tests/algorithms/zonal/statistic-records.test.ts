@@ -4,9 +4,9 @@ import type { NarrowCells } from '../../../algorithms/geometry/raster.ts';
 import { exactSquares, exactSum } from '../../../algorithms/zonal/exact-sums.ts';
 import type { Binning } from '../../../algorithms/zonal/index.ts';
 import type { StatisticRecords } from '../../../algorithms/zonal/statistic-kinds.ts';
-import { STATISTICS } from '../../../algorithms/zonal/statistics.ts';
 import { countPart, createPartSums, partsOfRaster } from '../../../algorithms/zonal/surface-parts.ts';
 import { planSurface } from '../../../algorithms/zonal/surface-plan.ts';
+import { DEFAULT_STATISTICS } from '../../../algorithms/zonal/zone-statistics.ts';
 import { snapZones } from '../../../algorithms/zonal/zones-on-grid.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { onEveryBackend } from '../../backends.ts';
@@ -15,9 +15,10 @@ import { box, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 /** The lower median, and the variance of stored values. A new statistic is one such record. */
 const records: StatisticRecords = {
-  ...STATISTICS,
+  ...DEFAULT_STATISTICS,
   median: {
-    name: 'median',
+    name: 'lower median',
+    meaning: 'the lower of two values in the middle',
     ofValues(values, counts) {
       const half = (counts.reduce((a, b) => a + b) + 1n) / 2n;
       let passed = 0n;
@@ -29,6 +30,7 @@ const records: StatisticRecords = {
   },
   variance: {
     name: 'variance',
+    meaning: 'of stored values',
     folds: ['sum', 'squares'],
     of({ sum, squares }, count, { sample }) {
       const [first, second] = [exactSum(sample, sum, count), exactSquares(sample, squares, sum, count)];

@@ -19,6 +19,7 @@ import { onEveryBackend } from '../../backends.ts';
 import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
 import { randomCells } from '../../fixtures/random-raster.ts';
 import { fc, test } from '../../law-test.ts';
+import { someStatistics } from '../../support/some-statistics.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 /** How a surface is cut into parts, and in which order and groups their counts are added. */
@@ -97,7 +98,7 @@ const surfaces = fc.record({
   nodata: fc.constantFrom(undefined, 7, -9999),
   scaling: fc.constantFrom(undefined, { scale: -0.1, offset: 3.3 }),
   isMasked: fc.boolean(),
-  statistics: fc.boolean(),
+  statistics: fc.oneof(fc.boolean(), someStatistics),
   fill: fc.constantFrom('union' as const, 'even-odd' as const),
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { perStatistic, STATISTIC_FIELDS } from '../../../algorithms/zonal/statistic-columns.ts';
 import type { WithStatistics } from '../../../algorithms/zonal/types.ts';
+import { perStatistic, STATISTIC_FIELDS } from '../../../algorithms/zonal/zone-statistics.ts';
 
 interface ZoneDraft {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import { perStatistic } from '../../../algorithms/zonal/statistic-columns.ts';
 import type { ZonalHistogram } from '../../../algorithms/zonal/types.ts';
+import { perStatistic } from '../../../algorithms/zonal/zone-statistics.ts';
 import { statisticsCsv, zonalCsv } from '../../../formats/zonal-csv.ts';
 import { fc, test } from '../../law-test.ts';
 import { parseCsv } from '../../support/parse-csv.ts';
