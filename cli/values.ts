@@ -164,6 +164,15 @@ export function parseStatistics(text: string, option: string): readonly string[]
   throw new UsageError('usage/statistic', `${option}: '${part}' is not ${expected}.`, { remedy });
 }
 
+/** Parses the name of a statistic that is a number for each zone. Throws as {@link parseStatistics} does. */
+export function parsePlotStatistic(text: string, option: string): string {
+  const names = parseStatistics(text, option);
+  if (names.length === 1 && names[0] !== 'frac') return names[0]!;
+  throw new UsageError('usage/statistic', `${option}: ${text} is not one number for each zone.`, {
+    remedy: 'Name one statistic other than frac.',
+  });
+}
+
 /** Parses a size in bytes, such as `268435456`, `256MiB` or `1.5GB`. */
 export function parseByteSize(text: string, option: string): number {
   const [, digits = '', unit = ''] = /^([\d.]+)\s*([a-z]*)$/i.exec(text) ?? [];

@@ -25,6 +25,7 @@ import {
   parseCount,
   parseEdges,
   parseNodata,
+  parsePlotStatistic,
   parseStatistics,
 } from './values.ts';
 import type { RasterOptions } from './zonal-rasters.ts';
@@ -50,6 +51,8 @@ export interface ZonalOptions extends ComputeOptions {
   /** The names of the statistics that are written. Undefined: those that are written without a list. */
   readonly statistics: readonly string[] | undefined;
   readonly plot: string | undefined;
+  /** The statistic that the map shows. */
+  readonly plotStatistic: string;
   /** How workers of a queue count. Undefined if this process counts. */
   readonly queue: ZonalQueueOptions | undefined;
 }
@@ -111,6 +114,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     help: `which statistics, see below (default cells,nodata,${DEFAULT_NAMES.join()})`,
   },
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
+  { name: 'plot-stat', value: 'NAME', help: 'the statistic that the map of --plot shows (default mean)' },
   ...BACKEND_SPECS,
   MEMORY_SPEC,
   ...QUEUE_SPECS,
@@ -157,12 +161,14 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     stats: text(values, 'stats'),
     statistics: parsed(values, 'stat', parseStatistics),
     plot: text(values, 'plot'),
+    plotStatistic: parsed(values, 'plot-stat', parsePlotStatistic) ?? 'mean',
     queue: parseZonalQueue(values),
     ...parseCompute(values),
   };
   checkStandardOutput(options);
   checkOutputNames(options, values.has('format'));
   checkStatistics(options);
+  checkPlotStatistic(values);
   return options;
 }
 
@@ -247,6 +253,11 @@ function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boole
   if (!formatGiven && out !== undefined) checkTableName(out, '--out', ['json'], forOut);
   if (stats !== undefined) checkTableName(stats, '--stats', [], 'Name a file that ends in .csv.');
   if (plot !== undefined) checkPlotName(plot, '--plot');
+}
+
+function checkPlotStatistic(values: OptionValues): void {
+  if (!values.has('plot-stat') || values.has('plot')) return;
+  throw new UsageError('usage/contradiction', '--plot-stat needs a map.', { remedy: 'Add --plot FILE.svg.' });
 }
 
 /** Throws if statistics are named that no output has. */

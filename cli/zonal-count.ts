@@ -9,6 +9,7 @@ import type {
   SurfaceJob,
   ZonalJob,
 } from '../algorithms/zonal/index.ts';
+import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';
@@ -110,11 +111,9 @@ async function watched<C extends RunContext>(
 }
 
 /** The statistics that any output contains. No others are computed. */
-export function statisticsOf({ statistics, stats, plot, format }: ZonalOptions): ChosenStatistics {
+export function statisticsOf({ statistics, stats, plot, plotStatistic, format }: ZonalOptions): ChosenStatistics {
   if (stats === undefined && plot === undefined && format !== 'json') return false;
-  if (statistics === undefined) return true;
-  return plot === undefined ? statistics : [...new Set([...statistics, SHOWN_STATISTIC])];
+  if (plot === undefined) return statistics ?? true;
+  if (statistics === undefined && DEFAULT_NAMES.includes(plotStatistic)) return true;
+  return [...new Set([...(statistics ?? DEFAULT_NAMES), plotStatistic])];
 }
-
-/** The statistic that the map shows. */
-const SHOWN_STATISTIC = 'mean';

@@ -3,6 +3,8 @@ import type { Polygons } from '../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { AnyHistogram, NamedStatistics } from '../algorithms/zonal/index.ts';
+import { isDefault } from '../algorithms/zonal/statistic-columns.ts';
+import { NAME_OF_FIELD, perStatistic } from '../algorithms/zonal/zone-statistics.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { type RasterFacts, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
@@ -48,9 +50,11 @@ export async function writeHistogram(
 /** A histogram without statistics that only the map shows. */
 function withWritten(histogram: AnyHistogram, { statistics: names }: ZonalOptions): AnyHistogram {
   const { statistics } = histogram;
-  if (names === undefined || statistics === undefined) return histogram;
-  const written = names.map((name) => [name, (statistics as NamedStatistics)[name]!] as const);
-  return { ...histogram, statistics: Object.fromEntries(written) };
+  if (statistics === undefined || (names === undefined && isDefault(statistics))) return histogram;
+  const named = statistics as NamedStatistics;
+  if (names === undefined)
+    return { ...histogram, statistics: perStatistic((field) => named[NAME_OF_FIELD[field]]) as never };
+  return { ...histogram, statistics: Object.fromEntries(names.map((name) => [name, named[name]!])) };
 }
 
 /** Writes the outputs of rasters that are counted by themselves, one after the other. */
@@ -124,6 +128,7 @@ async function drawn(options: ZonalOptions, { histogram, polygons, grid }: Count
     histogram,
     polygons,
     grid,
+    statistic: options.plotStatistic,
     title: `${title} by ${options.zoneOptions.layer ?? basename(options.zones)}`,
   });
 }

@@ -23,12 +23,14 @@ export interface ZonalPlot {
    */
   readonly grid: RasterGrid;
   readonly title: string;
+  /** The statistic that the map shows, one of those of the histogram with a number for each zone. Default `mean`. */
+  readonly statistic?: string | undefined;
   /** Maximum number of histograms to draw. The zones with the most cells are drawn. Default 24. */
   readonly facets?: number | undefined;
 }
 
 /**
- * Draws a zonal histogram as a standalone SVG: a map in which the colour of a zone shows its mean, above a grid of
+ * Draws a zonal histogram as a standalone SVG: a map in which the colour of a zone shows its mean or another statistic, above a grid of
  * small histograms in the same colours. The colour scale is perceptually uniform and suits colour-blind readers.
  *
  * Geographic coordinates are drawn in an equirectangular projection that is true to scale in the middle of the map.
@@ -40,21 +42,28 @@ export interface ZonalPlot {
  * lie outside this range, the legend has ≤ or ≥ at that end. If fewer than 5 zones have data, or if all means are
  * equal, the scale also covers the bins. If the scale is still a single value, all zones and bars have the same colour.
  *
- * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics.
+ * @throws ArgumentError `zonal/no-statistics` if the histogram has no such statistic.
  * @throws PackageError `package/missing` if the optional packages `@observablehq/plot` and `linkedom` are not
  * installed.
  */
-export async function zonalPlot({ histogram, polygons, grid, title, facets = 24 }: ZonalPlot): Promise<string> {
-  const mean = shownStatistic(histogram, 'mean');
+export async function zonalPlot({
+  histogram,
+  polygons,
+  grid,
+  title,
+  statistic = 'mean',
+  facets = 24,
+}: ZonalPlot): Promise<string> {
+  const mean = shownStatistic(histogram, statistic);
   const plotting = await loadPlot();
-  const colors = chooseColors(mean, histogram.bins, plotting.Plot);
+  const colors = chooseColors(mean, histogram.bins, plotting.Plot, statistic);
   const map = drawMap(polygons, grid, histogram, mean, colors, WIDTH - 2 * MARGIN);
   const bars = drawHistograms(histogram, mean, colors, WIDTH - 2 * MARGIN, facets, plotting);
   const mapTop = 104;
   const mapEnd = mapTop + map.height + (map.insets === 0 ? 0 : 20);
   const barsTop = mapEnd + 50;
   const height = Math.ceil(bars === undefined ? mapEnd + MARGIN : barsTop + bars.height + MARGIN);
-  const page = { title, subtitle: subtitle(histogram), height, width: WIDTH, longest: LONGEST_TITLE };
+  const page = { title, subtitle: subtitle(histogram, statistic), height, width: WIDTH, longest: LONGEST_TITLE };
   return svgPage(page, [
     placed(drawLegend(mean, colors, map.showsNoData), WIDTH - MARGIN, 28),
     placed(map.svg, MARGIN, mapTop),
@@ -89,10 +98,11 @@ export function stackPlots(plots: readonly string[]): string {
 const LONGEST_TITLE = 48;
 const INSETS_NOTE = 'Outlying zones are drawn below the map, each frame to a scale of its own.';
 
-function subtitle({ names, cells }: AnyHistogram): string {
+function subtitle({ names, cells }: AnyHistogram, statistic: string): string {
   const total = cells.reduce((sum, count) => sum + count, 0n);
   const met = cells.reduce((zones, count) => zones + (count > 0n ? 1 : 0), 0);
   const zones = met === names.length ? countText(met) : `${countText(met)} of ${countText(names.length)}`;
   const hold = names.length === 1 ? 'zone holds' : met === 1 ? 'zones holds' : 'zones hold';
-  return `Mean value by zone: ${zones} ${hold} ${countText(total)} cells`;
+  const shown = statistic === 'mean' ? 'Mean value' : statistic;
+  return `${shown} by zone: ${zones} ${hold} ${countText(total)} cells`;
 }

@@ -7,6 +7,10 @@ import { niceStep, valueText } from './page.ts';
  * no values.
  */
 export interface Colors {
+  /** The statistic that the colours show. */
+  readonly name: string;
+  /** Whether the statistic lies among the values of the cells, so that histograms can show it. */
+  readonly isValue: boolean;
   /**
    * Value at the lower end of the scale. `high` is the value at the upper end. Values outside the scale have the colour
    * of the nearer end.
@@ -17,6 +21,8 @@ export interface Colors {
   readonly clipsLow: boolean;
   readonly clipsHigh: boolean;
   colorOf(value: number): string;
+  /** The colour of a bar of a histogram around a value: that of zones, if the statistic lies among the values. */
+  barColorOf(value: number): string;
 }
 
 /** Whether the colours of a scale vary with the value. */
@@ -24,7 +30,7 @@ export function isScale({ low, high }: Colors): boolean {
   return low < high;
 }
 
-/** Formats a mean with as many digits as are needed to distinguish values of different colours. */
+/** Formats a statistic with as many digits as are needed to distinguish values of different colours. */
 export function meanText(mean: number, colors: Colors): string {
   const spread = isScale(colors) ? colors.high - colors.low : Math.abs(mean);
   return valueText(mean, niceStep(spread / 400));
@@ -45,17 +51,24 @@ const ONE_COLOR = '#64809c';
  * If there are only a few means or all means are equal, a scale of the means would exaggerate small differences, and
  * would give nearly all bars the colours of the two ends. In this case, the scale also covers all bins with cells.
  */
-export function chooseColors(means: Float64Array, bins: BinEnds, { scale }: Scales): Colors {
+export function chooseColors(means: Float64Array, bins: BinEnds, { scale }: Scales, name = 'mean'): Colors {
+  const isValue = AMONG_VALUES.test(name);
   const sorted = means.filter((mean) => Number.isFinite(mean)).sort();
-  const [low, high] = endsOf(sorted, bins);
+  const [low, high] = endsOf(sorted, isValue ? bins : NO_BINS);
+  const colorOf = low < high ? viridis(low, high, scale) : () => ONE_COLOR;
   return {
+    ...{ name, isValue },
     low,
     high,
     clipsLow: sorted.length > 0 && sorted[0]! < low,
     clipsHigh: sorted.length > 0 && sorted.at(-1)! > high,
-    colorOf: low < high ? viridis(low, high, scale) : () => ONE_COLOR,
+    colorOf,
+    barColorOf: isValue ? colorOf : () => ONE_COLOR,
   };
 }
+
+const AMONG_VALUES = /^(mean|min|max|median|quantile.*|mode|minority)$/;
+const NO_BINS: BinEnds = { lower: new Float64Array(), upper: new Float64Array() };
 
 type BinEnds = Pick<ZonalBins, 'lower' | 'upper'>;
 type Scales = Pick<Plotting['Plot'], 'scale'>;

@@ -41,7 +41,7 @@ export function drawHistograms(
   return {
     ...chart,
     heading: headingOf(bars.zones.length, ranked.length),
-    caption: captionOf(bars),
+    caption: captionOf(bars, colors),
   };
 }
 
@@ -56,10 +56,11 @@ function headingOf(shown: number, all: number): string {
   return `Histograms of the ${countText(shown)} zones with the most cells, of ${countText(all)}`;
 }
 
-function captionOf({ even, merged }: BarSet): string {
+function captionOf({ even, merged }: BarSet, { name, isValue }: Colors): string {
   const height = even ? 'share of the cells that carry data' : 'share of the cells that carry data, per unit of value';
   const bars = merged ? 'Neighbouring bins are drawn as one bar. ' : '';
-  return `Height: ${height}. ${bars}The line marks the mean.`;
+  const line = isValue ? `The line marks the ${name}.` : '';
+  return `Height: ${height}. ${bars}${line}`.trimEnd();
 }
 
 function drawBars(
@@ -126,7 +127,7 @@ function tickText({ low, high }: BarSet, ticks: number): (value: number) => stri
 interface Label {
   readonly column: number;
   readonly row: number;
-  /** Mean of the zone; undefined if the mean lies outside the axis. */
+  /** The statistic of the zone; undefined if it lies outside the axis or is no value. */
   readonly mean: number | undefined;
   readonly name: string;
   readonly figures: string;
@@ -143,9 +144,9 @@ function labelsOf({ names, cells }: AnyHistogram, means: Float64Array, bars: Bar
     return {
       column: index % columns,
       row: Math.floor(index / columns),
-      mean: mean >= bars.low && mean <= bars.high ? mean : undefined,
+      mean: colors.isValue && mean >= bars.low && mean <= bars.high ? mean : undefined,
       name: shorten(printable(names[zone]!), longestName),
-      figures: `mean ${meanText(mean, colors)} · ${countText(cells[zone]!)} cells`,
+      figures: `${colors.name} ${meanText(mean, colors)} · ${countText(cells[zone]!)} cells`,
       outside: outside > 5e-4 ? `${(outside * 100).toFixed(1)}% outside the bins` : '',
     };
   });
@@ -170,7 +171,7 @@ function rectsOf(bars: BarSet, colors: Colors): Rect[] {
       lower: lower[bar]!,
       upper: upper[bar]!,
       height: even ? part : part / (upper[bar]! - lower[bar]!),
-      color: colors.colorOf(lower[bar]! / 2 + upper[bar]! / 2),
+      color: colors.barColorOf(lower[bar]! / 2 + upper[bar]! / 2),
     })),
   );
 }

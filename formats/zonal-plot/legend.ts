@@ -31,7 +31,7 @@ function drawScale(means: Float64Array, colors: Colors, top: number): string {
 function drawOnlyKey(colors: Colors, top: number): [svg: string, left: number] {
   if (Number.isNaN(colors.low)) return ['', 0];
   const left = -ONLY_KEY_WIDTH;
-  return [key(left, top, colors.colorOf(colors.low), `mean ${meanText(colors.low, colors)}`), left];
+  return [key(left, top, colors.colorOf(colors.low), `${colors.name} ${meanText(colors.low, colors)}`), left];
 }
 
 function bars(means: Float64Array, { low, high, colorOf }: Colors, left: number): string {

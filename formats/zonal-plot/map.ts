@@ -31,7 +31,7 @@ const GAP = 12;
 const MANY_ZONES = 400;
 
 /**
- * Draws a map of at most `width` pixels, in which the colour of a zone shows its mean. The map is cropped to zones with
+ * Draws a map of at most `width` pixels, in which the colour of a zone shows its statistic. The map is cropped to zones with
  * cells. A few zones that are far from all others are drawn in separate frames below, because otherwise the main map
  * would be too small.
  */
@@ -166,7 +166,7 @@ function zonePaths({ polygons, shifts, bounds }: Layer, frame: Frame, zone: numb
 }
 
 function hintOf({ names, cells }: AnyHistogram, mean: number, colors: Colors, zone: number): string {
-  const figure = Number.isNaN(mean) ? 'no data' : `mean ${meanText(mean, colors)}`;
+  const figure = Number.isNaN(mean) ? 'no data' : `${colors.name} ${meanText(mean, colors)}`;
   return escapeXml(`${names[zone]}: ${figure}, ${countText(cells[zone]!)} cells`);
 }
 

@@ -62,6 +62,14 @@ describe('outputs', () => {
     await answer(onBoth('--bins', '0:12:4', '--stats', '@s.csv', '--stat', 'max', '--plot', '@map.svg'));
     expect(await readFile(shop.path('map.svg'), 'utf8')).toBe(picture);
     expect(await readFile(shop.path('s.csv'), 'utf8')).toBe('zone,max\na,9\nb,11\n');
+    // A map of another statistic leaves the table as it is.
+    const shown = ['--plot', '@map.svg', '--plot-stat', 'stdev', '--out', '@out.json'];
+    const table = await answer(onBoth('--bins', '0:12:4', '--stats', '-', '--out', '@out.json'));
+    const before = JSON.parse(await readFile(shop.path('out.json'), 'utf8')).zones;
+    expect(await answer(onBoth('--bins', '0:12:4', '--stats', '-', ...shown))).toBe(table);
+    expect(JSON.parse(await readFile(shop.path('out.json'), 'utf8')).zones).toEqual(before);
+    expect(await readFile(shop.path('map.svg'), 'utf8')).toContain('b: stdev 3.304, 6 cells');
+    expect(await answer(onBoth('--bins', '0:12:4', '--plot', '-', '--plot-stat', 'mean'))).toBe(picture);
   });
 
   test('have the share of each value in columns of CSV, and in objects of JSON', async () => {
