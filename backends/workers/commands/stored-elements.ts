@@ -26,8 +26,9 @@ export function launchStored<C extends Elements>(
 ): Launch {
   const { extent, program } = command;
   const rows = capacityOf(extent);
-  if (rows < MIN_ROWS || !takesRowsOrMasks(program)) return launch(launcher, command);
-  const { results } = entryOf(program.module);
+  const { parameters, results } = entryOf(program.module);
+  // Elements that depend on more than their index, such as a rank, are not stored.
+  if (rows < MIN_ROWS || parameters.length !== 1 || !takesRowsOrMasks(program)) return launch(launcher, command);
   const rooms = takeRooms(launcher, results.length, rows);
   if (rooms === undefined) return launch(launcher, command);
   const inside = { ...launcher, addresses: withRooms(launcher.addresses, rooms) };

@@ -18,6 +18,7 @@ import {
   open,
   partition,
   plus,
+  rankHistogram,
   reduce,
   reduceByKey,
   select,
@@ -68,6 +69,10 @@ const search = fn({ x: u32, table: array(u32) }, u32, ({ x, table }) => {
   });
   return found;
 });
+const byRank = fn({ x: u32, rank: u32 }, { bin: u32, histogram: u32 }, ({ x, rank }) => ({
+  bin: x.shr(rank.mul(3)).and(7),
+  histogram: x.and(1),
+}));
 const isOdd = fn({ x: u32 }, bool, ({ x }) => x.and(1).eq(1));
 const wrap = fn({ value: u32 }, { value: u32, any: bool }, ({ value }) => ({ value, any: value.and(3).eq(1) }));
 /** The last value that there is: exact, but the order of operands matters. */
@@ -89,6 +94,7 @@ function results(z: Column<'u32'>, table: Column<'u32'>, boundary: Boundary) {
   const rows = { axis: 'rows' } as const;
   return {
     counts: histogram(cells, 100),
+    countsOfRanks: rankHistogram({ active: flags, x: z }, byRank, { ranks: 4, bins: 8, histograms: 2 }),
     countsInSegments: histogram(cells, 50, { segment: 700 }),
     countsOfLoops: histogram(places, 16),
     countsOfSome: histogram(map(search, { x: chosen, table }), 16),
