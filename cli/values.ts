@@ -228,6 +228,11 @@ export function formatOfName<F extends string>(path: string, formats: readonly F
   return formats.find((format) => format === endingOf(path));
 }
 
+/** Whether the extension of a file is that of JSON. */
+export function isJsonFile(path: string): boolean {
+  return endingOf(path) === 'json';
+}
+
 /** Throws if an image file has an extension other than `.svg`. A name without extension is allowed. */
 export function checkPlotName(path: string, option: string): void {
   const ending = endingOf(path);

@@ -106,7 +106,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   {
     name: 'stats',
     value: 'FILE',
-    help: 'statistics of every zone as CSV; - is stdout; --stats alone needs no bins',
+    help: 'statistics of every zone: JSON if it ends in .json, else CSV; - is stdout; alone needs no bins',
   },
   {
     name: 'stat',
@@ -251,7 +251,7 @@ function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
 function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
   const forOut = 'Name a file that ends in .csv or .json, or keep the name and give --format csv or json.';
   if (!formatGiven && out !== undefined) checkTableName(out, '--out', ['json'], forOut);
-  if (stats !== undefined) checkTableName(stats, '--stats', [], 'Name a file that ends in .csv.');
+  if (stats !== undefined) checkTableName(stats, '--stats', ['json'], 'Name a file that ends in .csv or .json.');
   if (plot !== undefined) checkPlotName(plot, '--plot');
 }
 

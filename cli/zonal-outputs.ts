@@ -7,8 +7,9 @@ import { isDefault } from '../algorithms/zonal/statistic-columns.ts';
 import { NAME_OF_FIELD, perStatistic } from '../algorithms/zonal/zone-statistics.ts';
 import type { TextChunks } from '../formats/text-chunks.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
-import { type RasterFacts, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
+import { type RasterFacts, statisticsJson, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
 import { largestOf, smallestOf } from '../primitives/host/extremes.ts';
+import { isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
 
 /** The histogram of a raster, or of the surface of several. */
@@ -43,7 +44,11 @@ export async function writeHistogram(
   // The plot comes first, because it is computed as a whole and may fail.
   const picture = plot === undefined ? '' : await drawn(options, { histogram, polygons, grid }, titleOf(rasters));
   if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
-  if (stats !== undefined) await write(stats, statisticsCsv(written, csv));
+  if (stats !== undefined && isJsonFile(stats)) {
+    const json = statisticsJson();
+    await write(stats, json.rows(written));
+    await write(stats, json.end());
+  } else if (stats !== undefined) await write(stats, statisticsCsv(written, csv));
   if (plot !== undefined) await write(plot, [picture]);
 }
 
@@ -79,6 +84,7 @@ export function writeByRaster(
     rasters: facts.rasterFacts,
     binning: options.binning,
   });
+  const statistics = stats !== undefined && isJsonFile(stats) ? statisticsJson() : undefined;
   const pictures: string[] = [];
   let isFirst = true;
   return {
@@ -88,11 +94,14 @@ export function writeByRaster(
       if (plot !== undefined) pictures.push(await drawn(options, counted, titleOf([raster])));
       if (out !== undefined && format === 'csv') await write(out, zonalCsv(histogram, rows));
       if (out !== undefined && format === 'json') await write(out, json.rows(histogram, raster));
-      if (stats !== undefined) await write(stats, statisticsCsv(histogram, rows));
+      if (stats !== undefined) {
+        await write(stats, statistics?.rows(histogram, raster) ?? statisticsCsv(histogram, rows));
+      }
       isFirst = false;
     },
     async end(notes) {
       if (out !== undefined && format === 'json') await write(out, json.end(notes));
+      if (stats !== undefined && statistics !== undefined) await write(stats, statistics.end());
       if (plot === undefined) return;
       const { stackPlots } = await import('../formats/zonal-plot.ts');
       await write(plot, [stackPlots(pictures)]);

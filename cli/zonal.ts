@@ -12,6 +12,7 @@ import { noteTaker } from './note-taker.ts';
 import { reconcileCrs } from './reconcile-crs.ts';
 import { filesAmong, openContext, type RunContext, type Surroundings, stageRun } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
+import { isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
 import { type CountedRaster, type Counting, type CountParts, countHere, type Receive } from './zonal-count.ts';
 import { unionOfGrids, writeByRaster, writeHistogram } from './zonal-outputs.ts';
@@ -73,13 +74,13 @@ export async function runZonal<C extends RunContext>(
 
 /** Throws if the table of statistics cannot have rows of several rasters, because each would have other columns. */
 function checkOneTable({ statistics, stats }: ZonalOptions): void {
-  if (stats === undefined || statistics?.includes('frac') !== true) return;
+  if (stats === undefined || isJsonFile(stats) || statistics?.includes('frac') !== true) return;
   throw new UsageError(
     'usage/contradiction',
     'frac has other columns for each raster, so one table cannot hold them.',
     {
       remedy:
-        'Count the rasters as one surface (--merge), write JSON (--out FILE.json), or count unique values (--unique).',
+        'Count the rasters as one surface (--merge), write JSON (--stats FILE.json), or count unique values (--unique).',
     },
   );
 }

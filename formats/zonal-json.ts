@@ -1,6 +1,6 @@
 import type { Sample } from '../algorithms/geometry/raster.ts';
 import { type Note, someNotes } from '../algorithms/notes.ts';
-import { columnsByName } from '../algorithms/zonal/statistic-columns.ts';
+import { columnsByName, isDefault } from '../algorithms/zonal/statistic-columns.ts';
 import type { StatisticColumn } from '../algorithms/zonal/statistic-kinds.ts';
 import { type AnyHistogram, aHistogram, type Binning } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
@@ -109,6 +109,35 @@ export function zonalJsonByRaster(run: {
   };
 }
 
+/** The parts of a JSON list with the statistics of one or more rasters; see {@link statisticsJson}. */
+export interface JsonStatistics {
+  /** The zones of the next raster, each with the name of the raster, if it is given. */
+  rows(histogram: AnyHistogram, raster?: string): Generator<string, void, undefined>;
+  end(): Generator<string, void, undefined>;
+}
+
+/**
+ * Writes the statistics of all zones as a JSON list with an object for each zone, one per line. Its members are the columns
+ * of `statisticsCsv`, with values as in {@link zonalJson}; `frac` is an object with the share of each value.
+ */
+export function statisticsJson(): JsonStatistics {
+  const lead = leads('[');
+  return {
+    rows: (histogram, raster) => inChunks(statisticsPieces(histogram, lead, raster)),
+    end: () => inChunks([`${lead.last()}\n]\n`]),
+  };
+}
+
+function* statisticsPieces(histogram: AnyHistogram, lead: Leads, raster: string | undefined): Generator<string> {
+  const { names, cells, nodata, statistics } = histogram;
+  const isPlain = statistics !== undefined && isDefault(statistics);
+  const first = raster === undefined ? '' : `"raster":${JSON.stringify(raster)},`;
+  for (const [zone, name] of names.entries()) {
+    const counts = isPlain ? `"cells":${integer(cells[zone]!)},"nodata":${integer(nodata[zone]!)},` : '';
+    yield `${lead.next()}\n{${first}"zone":${JSON.stringify(name)},${counts}${membersOf(histogram, zone)}}`;
+  }
+}
+
 function* pieces(histogram: AnyHistogram, run: ZonalRun): Generator<string> {
   const { binning, sample, gridStep } = histogram;
   const { zones, raster, backend, notes } = run;
@@ -150,7 +179,8 @@ function* zonePieces(histogram: AnyHistogram, lead: Leads, fields: string): Gene
       const edges = `"lower":${value ?? bins.lower[bin]},"upper":${value ?? bins.upper[bin]}`;
       yield `${first ? '' : ','}{${edges},"count":${integer(bins.count[bin]!)}}`;
     }
-    yield `],${totals(histogram, zone)},"stats":${statistics(histogram, zone)}}`;
+    const stats = histogram.statistics === undefined ? 'null' : `{${membersOf(histogram, zone)}}`;
+    yield `],${totals(histogram, zone)},"stats":${stats}}`;
   }
 }
 
@@ -160,14 +190,13 @@ function totals({ cells, nodata, below, above }: AnyHistogram, zone: number): st
     .join(',');
 }
 
-/** The statistics of a zone as a JSON object. */
-function statistics(histogram: AnyHistogram, zone: number): string {
-  if (histogram.statistics === undefined) return 'null';
-  const members = columnsByName(histogram.statistics).map(([name, column]) => {
+/** The statistics of a zone as members of a JSON object. */
+function membersOf(histogram: AnyHistogram, zone: number): string {
+  const members = columnsByName(histogram.statistics!).map(([name, column]) => {
     const exact = exactStatistic(histogram, name, zone);
     return `${JSON.stringify(name)}:${exact === undefined ? textOf(column, zone) : integer(exact)}`;
   });
-  return `{${members.join()}}`;
+  return members.join();
 }
 
 /** The statistic of a zone: a number, or an object with a number for each value. */

@@ -90,6 +90,28 @@ describe('outputs', () => {
     });
   });
 
+  test('are statistics in JSON where --stats ends in .json, of one raster or several', async () => {
+    const statsOf = async (...words: string[]): Promise<unknown> => {
+      await answer(onBoth('--stats', '@stats.json', ...words));
+      return JSON.parse(await readFile(shop.path('stats.json'), 'utf8'));
+    };
+    const both = [
+      { zone: 'a', cells: 4, nodata: 0, min: 4, max: 9, mean: 6.5, sum: 26 },
+      { zone: 'b', cells: 6, nodata: 0, min: 2, max: 11, mean: 6.5, sum: 39 },
+    ];
+    expect(await statsOf()).toEqual(both);
+    const shares = (raster: string) => [
+      { raster, zone: 'a', frac: { 4: 0.25, 5: 0.25, 8: 0.25, 9: 0.25 }, median: 6.5 },
+      { raster, zone: 'b', frac: expect.objectContaining({ 2: 1 / 6 }), median: 6.5 },
+    ];
+    expect(await statsOf('--stat', 'frac,median', '--raster', '@wide.tif')).toEqual(
+      ['raster.tif', 'wide.tif'].map((name) => shop.path(name)).flatMap(shares),
+    );
+    await shop.write('none.json', collection());
+    await answer(zonal('--zones', '@none.json', '--raster', '@raster.tif', '--stats', '@stats.json'));
+    expect(await readFile(shop.path('stats.json'), 'utf8')).toBe('[\n]\n');
+  });
+
   test('with --stats - or --plot - are what was sent to stdout; a note states that histograms are not written', async () => {
     const { exitCode, stdout, stderr } = await onBoth('--bins', '0:12:4', '--stats', '-');
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: await answer(onBoth('--stats', '-')) });

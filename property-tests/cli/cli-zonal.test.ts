@@ -286,7 +286,7 @@ describe('names of outputs', () => {
   });
 
   test('refuse statistics in .json, which are always CSV', () => {
-    expect(() => parse('--stats', 's.json', '--format', 'json')).toThrow('would hold CSV');
+    expect(() => parse('--stats', 's.parquet')).toThrow('would hold CSV or JSON');
     expect(parse('--out', 'o.json').format).toBe('json');
   });
 });
