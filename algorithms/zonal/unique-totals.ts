@@ -20,6 +20,9 @@ export interface UniqueRows {
 /** Bytes of a row of {@link UniqueRows}: 64 bits for zone and value, and 64 bits for the final count. */
 export const BYTES_PER_PAIR = 16;
 
+/** Bytes of a row with a value of 64 bits. */
+const BYTES_PER_WIDE_PAIR = 20;
+
 /** Collects pairs of zone and value over all windows, with their numbers of cells. */
 export interface UniqueTotals {
   /**
@@ -41,6 +44,7 @@ export interface UniqueTotals {
  * as the run before it, these two runs are merged. Merging n pairs from w windows thus takes O(n log w).
  */
 export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueTotals {
+  const pairBytes = isWide(sample) ? BYTES_PER_WIDE_PAIR : BYTES_PER_PAIR;
   const runs: UniqueRows[] = [];
   const pairs = (): number => runs.reduce((sum, { zone }) => sum + zone.length, 0);
   const mergeLast = (): void => {
@@ -54,9 +58,9 @@ export function createUniqueTotals(sample: Sample, memoryBytes: number): UniqueT
   const addRows = (more: UniqueRows): void => {
     runs.push(more);
     while (runs.length > 1 && runs.at(-2)!.zone.length <= 2 * runs.at(-1)!.zone.length) mergeLast();
-    if (pairs() * BYTES_PER_PAIR <= memoryBytes) return;
+    if (pairs() * pairBytes <= memoryBytes) return;
     const all = rows();
-    if (pairs() * BYTES_PER_PAIR > memoryBytes) throw tooMany(all, memoryBytes);
+    if (pairs() * pairBytes > memoryBytes) throw tooMany(all, memoryBytes, pairBytes);
   };
   return {
     add: (members, { zone, ...others }) => addRows({ zone: zone.map((local) => members[local]!), ...others }),
@@ -120,10 +124,10 @@ function compare(a: UniqueRows, i: number, b: UniqueRows, j: number): number {
   return a.zone[i]! - b.zone[j]! || upper || a.value[i]! - b.value[j]!;
 }
 
-function tooMany({ zone }: UniqueRows, memoryBytes: number): OutOfMemoryError {
+function tooMany({ zone }: UniqueRows, memoryBytes: number, pairBytes: number): OutOfMemoryError {
   const zones = zone.reduce((met, member, at) => met + (at > 0 && zone[at - 1] === member ? 0 : 1), 0);
   return new OutOfMemoryError('zonal/unique-memory-bytes', 'The zones contain more unique values than fit in memory.', {
-    expected: `at most ${Math.floor(memoryBytes / BYTES_PER_PAIR)} pairs of zone and value (${bytesText(memoryBytes)})`,
+    expected: `at most ${Math.floor(memoryBytes / pairBytes)} pairs of zone and value (${bytesText(memoryBytes)})`,
     got: `${zone.length} pairs in ${zones} zones so far`,
     remedy:
       'Count in bins and without statistics of values, count fewer zones at a time, or raise the limit (--memory; a quarter of it is used for this).',

@@ -9,6 +9,7 @@ import { type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/i
 import { checkPartCounts } from '../../../algorithms/zonal/part-counts.ts';
 import { countPart, createPartSums, type PartCounts, partsOfRaster } from '../../../algorithms/zonal/surface-parts.ts';
 import { planSurface } from '../../../algorithms/zonal/surface-plan.ts';
+import { createUniqueTotals } from '../../../algorithms/zonal/unique-totals.ts';
 import { foldRows } from '../../../algorithms/zonal/zone-folds.ts';
 import { snapZones } from '../../../algorithms/zonal/zones-on-grid.ts';
 import { open } from '../../../index.ts';
@@ -366,6 +367,14 @@ test.prop([drafts, fc.constantFrom('unique', 'none')], { numRuns: caseCount(40) 
     expect(plain(await zonalHistogram(context, job({ ...draft, cells }, { kind }, 400_000)))).toBe(whole);
   },
 );
+
+test('cells of 64 bits: pairs of zone and value take 20 bytes of the memory for them', () => {
+  const rows = { zone: Uint32Array.of(0, 0, 1), value: Uint32Array.of(7, 7, 7), high: Uint32Array.of(1, 2, 1) };
+  const add = (bytes: number): void =>
+    createUniqueTotals('u64', bytes).addRows({ ...rows, count: Uint32Array.of(1, 1, 1) });
+  add(60);
+  expect(() => add(59)).toThrow(expect.objectContaining({ code: 'zonal/unique-memory-bytes' }));
+});
 
 test('f64 of many magnitudes in many rows give the same sums on workers as on the reference', async () => {
   const [width, height] = [300, 120];
