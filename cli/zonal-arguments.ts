@@ -1,5 +1,5 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import type { Binning } from '../algorithms/zonal/types.ts';
+import type { Binning, Pixels } from '../algorithms/zonal/types.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
@@ -43,6 +43,7 @@ export interface ZonalOptions extends ComputeOptions {
   readonly zoneOptions: ReadingOptions;
   readonly rasterOptions: RasterOptions;
   readonly fill: FillRule;
+  readonly pixels: Pixels;
   /** Path of the file for the histograms, or `-` for stdout. Undefined if the histograms are not written. */
   readonly out: string | undefined;
   readonly format: 'csv' | 'json';
@@ -95,6 +96,12 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   ANTIMERIDIAN_SPEC,
   BAD_RECORD_SPEC,
   fillSpec('zone'),
+  {
+    name: 'pixels',
+    value: 'center|all-touched',
+    help: 'cells of a zone: those whose centre is in it (default), or all that share area with it',
+    choices: ['center', 'all-touched'],
+  },
   { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot writes to it)' },
   {
     name: 'format',
@@ -155,6 +162,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
       raw: values.has('raw'),
     },
     fill: parseFill(values),
+    pixels: (text(values, 'pixels') as Pixels | undefined) ?? 'center',
     out,
     format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),
     quoteFormulas: values.has('csv-quote-formulas'),

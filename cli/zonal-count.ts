@@ -46,9 +46,9 @@ export interface CountParts<C> {
 
 /** What is counted, without the rasters. */
 export function jobOf({ options, zones }: Counting): Omit<ZonalJob<ChosenStatistics>, 'raster'> {
-  const { binning, fill } = options;
+  const { binning, fill, pixels } = options;
   const memoryBytes = sharesOf(options.memoryBytes).counters;
-  return { zones, binning, fill, statistics: statisticsOf(options), memoryBytes };
+  return { zones, binning, fill, pixels, statistics: statisticsOf(options), memoryBytes };
 }
 
 /** Counts all surfaces in this process. */

@@ -1,7 +1,7 @@
 import { aFill, type FillRule } from '../algorithms/geometry/polygons.ts';
 import { gridFields, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import { countPart, type PartCounts, type SurfacePart } from '../algorithms/zonal/surface-parts.ts';
-import { aBinning, type Binning } from '../algorithms/zonal/types.ts';
+import { aBinning, aPixels, type Binning, type Pixels } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, type ChosenStatistics } from '../algorithms/zonal/zone-statistics.ts';
 import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/zones-on-grid.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
@@ -48,6 +48,7 @@ export interface ZonalPartition {
   readonly rasterOptions: RasterOptions;
   readonly binning: Binning;
   readonly fill: FillRule;
+  readonly pixels: Pixels;
   readonly statistics: ChosenStatistics;
 }
 
@@ -108,6 +109,7 @@ const somePartition: Kind = aRecord<ZonalPartition>({
   }),
   binning: aBinning,
   fill: aFill,
+  pixels: aPixels,
   statistics: aChoiceOfStatistics,
 });
 
@@ -171,7 +173,7 @@ export function zonalModule(parts: PartitionParts, memoryBytes: number): ZonalMo
   return {
     async countPartition(partition, { ctx, signal }) {
       requireArguments('countPartition', { partition }, { partition: somePartition });
-      const { id, part, raster, binning, fill, statistics } = partition;
+      const { id, part, raster, binning, fill, pixels, statistics } = partition;
       await requireSameFiles([partition.zones], async () => [await factsOfFile(partition.zones.path)]);
       await requireSameFiles(raster.files, () => factsOfRaster(raster.files[0]!.path));
       const context = ctx as Context;
@@ -182,7 +184,7 @@ export function zonalModule(parts: PartitionParts, memoryBytes: number): ZonalMo
           (onGrid) =>
             useRaster(partition, (source) =>
               countPart(context, {
-                ...{ zones, raster: source, part, onGrid, binning, fill, statistics, signal },
+                ...{ zones, raster: source, part, onGrid, binning, fill, pixels, statistics, signal },
                 memoryBytes: sharesOf(memoryBytes).counters,
               }),
             ),

@@ -92,7 +92,7 @@ function plannedPartition(
   { path, raster, opened }: CountedRaster,
   part: SurfacePart,
 ): PlannedPartition {
-  const { zoneOptions, rasterOptions, binning, fill } = options;
+  const { zoneOptions, rasterOptions, binning, fill, pixels } = options;
   const { firstRow, endRow } = part;
   return {
     surface,
@@ -111,6 +111,7 @@ function plannedPartition(
       rasterOptions,
       binning,
       fill,
+      pixels,
       statistics: statisticsOf(options),
     },
   };

@@ -238,7 +238,7 @@ function manifestOf(options: ZonalOptions, { zones, rasters }: InputFacts): Omit
 
 /** The options that change what is counted, as texts. */
 function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] {
-  const { merge, binning, zoneOptions, rasterOptions, fill } = options;
+  const { merge, binning, zoneOptions, rasterOptions, fill, pixels } = options;
   const { layer, id, crs, antimeridian, onBadRecord } = zoneOptions;
   const { band, nodata, mask, raw } = rasterOptions;
   const chosen = statisticsOf(options);
@@ -257,6 +257,7 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
     '--antimeridian': `${antimeridian}`,
     '--on-bad-record': `${onBadRecord}`,
     '--fill': fill,
+    '--pixels': pixels,
     'whether there are --stats, --plot or JSON': `${chosen !== false}`,
     '--stat': typeof chosen === 'boolean' ? 'nothing' : chosen.join(),
   };

@@ -16,6 +16,8 @@ import { scanResults } from '../../primitives/rows/row-results.ts';
 import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
 import { quotientAt, setQuotient } from './edge-quotients.ts';
+import type { LineTable } from './fractions/line-table.ts';
+import { touchCells } from './fractions/window-fractions.ts';
 import { listPairs, type PairList } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
@@ -31,6 +33,13 @@ export interface EdgeTable {
   readonly count: number;
   /** For each row, the number of crossings in all rows above it. */
   readonly crossingsBefore: Float64Array;
+  /** The outlines of zones, if the cells that they enter count as well. */
+  readonly lines?: LineTable | undefined;
+}
+
+/** The columns of a table of edges. */
+export function columnsOfEdges({ edges, lines }: EdgeTable): readonly Column<'u32'>[] {
+  return lines === undefined ? [edges] : [edges, lines.lines];
 }
 
 /** Uploads the edges, each with the numbers of {@link RowCrossings} from which its crossings with rows are computed. */
@@ -166,7 +175,7 @@ export interface Coverage {
 }
 
 /**
- * Finds the cells whose centres are in each zone. Every crossing of an edge with a row flips one bit. A cell is inside
+ * Finds the cells whose centres are in each zone; with outlines, also those that an outline enters. Every crossing of an edge with a row flips one bit. A cell is inside
  * if the number of flips up to the cell is odd. Each row has an even number of crossings, so a single XOR scan covers
  * all rows of all zones. A zone whose parts overlap has one bitmap per sheet (group of parts that do not overlap). The
  * zone is the union of these bitmaps.
@@ -211,6 +220,7 @@ export function coverZones(
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
     const masks = fillBits(context, toggles);
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
+    if (table.lines) touchCells(context, table.lines, plan, masks);
     return coverageOf(plan, masks, placed);
   });
 }

@@ -10,7 +10,15 @@ export { type ZoneFractions, type ZoneFractionsOptions, zoneFractions } from './
 export { createOverlay, type Overlay, type OverlayOptions } from './overlay.ts';
 export type { StatisticColumn, ValueShares } from './statistic-kinds.ts';
 export type { SurfaceJob } from './surface.ts';
-export type { AnyHistogram, Binning, ExactIntegers, WithStatistics, ZonalBins, ZonalHistogram } from './types.ts';
+export type {
+  AnyHistogram,
+  Binning,
+  ExactIntegers,
+  Pixels,
+  WithStatistics,
+  ZonalBins,
+  ZonalHistogram,
+} from './types.ts';
 export type { ZonalJob } from './zonal.ts';
 export { surfaceHistogram, zonalHistogram } from './zonal-histogram.ts';
 export type { ChosenStatistics, NamedStatistics, StatisticsOf, ZoneStatistics } from './zone-statistics.ts';

@@ -5,8 +5,9 @@ import { aPositive, type Kind, optional, someOptions } from '../../primitives/ch
 import type { Column, Context } from '../../primitives/index.ts';
 import { type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, Window } from '../geometry/raster.ts';
-import type { EdgeTable } from './coverage.ts';
+import { columnsOfEdges, type EdgeTable } from './coverage.ts';
 import type { PlacedZones } from './placement.ts';
+import type { Pixels } from './types.ts';
 import type { WindowPlan } from './window-plan.ts';
 import { snapZones, type ZonesOnGrid } from './zones-on-grid.ts';
 
@@ -72,14 +73,14 @@ export class Overlay {
     context: Context,
     raster: RasterGrid,
     { grid, column, row }: Place,
-    fill: FillRule,
+    rules: readonly [FillRule, Pixels],
     place: () => Pick<PlacedOverlay, 'placed' | 'edges'>,
   ): PlacedOverlay {
     if (context !== this.#context) throw otherUse('the context');
-    const key = [fill, column, row, gridKey(grid), gridKey(raster)].join(' ');
+    const key = [...rules, column, row, gridKey(grid), gridKey(raster)].join(' ');
     return known(this.#placed, key, () => {
       const { placed, edges } = place();
-      this.#kept.push(edges.edges);
+      this.#kept.push(...columnsOfEdges(edges));
       const plans = new Map<string, WindowPlan>();
       const masks = new Map<WindowPlan, Column<'u32'>>();
       return {

@@ -2,10 +2,12 @@ import type { Context } from '../../primitives/index.ts';
 import type { RasterSource } from '../geometry/raster.ts';
 import { rowCrossings } from '../geometry/row-crossings.ts';
 import { type BinEdges, type Classifier, createClassifier, type Slots } from './binning.ts';
-import { uploadEdges } from './coverage.ts';
+import { columnsOfEdges, uploadEdges } from './coverage.ts';
+import { uploadLines } from './fractions/line-table.ts';
 import type { PlacedOverlay } from './overlay.ts';
 import type { PlacedZones } from './placement.ts';
 import type { PlacedRaster } from './surface-places.ts';
+import type { Pixels } from './types.ts';
 import { type CountJob, type PartWindow, partWindows, type RasterPart } from './zonal.ts';
 
 /** The rasters of a job, one after the other. */
@@ -35,7 +37,7 @@ export interface PartsOptions {
  */
 export function createParts(context: Context, job: CountJob, options: PartsOptions): RasterParts {
   const { rasters, places, edges, slots, place, onDone } = options;
-  const { overlay, fill = 'union' } = job;
+  const { overlay, fill = 'union', pixels = 'center' } = job;
   const classifiers = new Map<RasterSource['nodata'], Classifier>();
   /** For each raster under way, the number of its windows that are not counted yet, and of those that are not planned. */
   const open = new Map<RasterPart, { waiting: number; isPlanned: boolean }>();
@@ -50,7 +52,7 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
     const { waiting, isPlanned } = open.get(part)!;
     if (waiting > 0 || !isPlanned) return;
     open.delete(part);
-    if (part.kept === undefined) context.dispose(part.edges.edges);
+    if (part.kept === undefined) context.dispose(columnsOfEdges(part.edges));
     const done = Promise.resolve(onDone(part.raster));
     // An error is thrown when the parts are closed.
     done.catch(() => undefined);
@@ -60,8 +62,8 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
     *windows() {
       let before = 0;
       for (const [at, raster] of rasters.entries()) {
-        const make = (): Pick<PlacedOverlay, 'placed' | 'edges'> => placeEdges(context, place(at), raster);
-        const kept = overlay?.placedOn(context, raster, places[at]!, fill, make);
+        const make = (): Pick<PlacedOverlay, 'placed' | 'edges'> => placeEdges(context, place(at), raster, pixels);
+        const kept = overlay?.placedOn(context, raster, places[at]!, [fill, pixels], make);
         const { placed, edges: table } = kept ?? make();
         const part = { raster, taken: places[at]!.taken, edges: table, classifier: classifierOf(raster), kept };
         const state = { waiting: 0, isPlanned: false };
@@ -80,7 +82,7 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
       end(part);
     },
     async close() {
-      for (const { kept, edges } of open.keys()) if (kept === undefined) context.dispose(edges.edges);
+      for (const { kept, edges } of open.keys()) if (kept === undefined) context.dispose(columnsOfEdges(edges));
       for (const { captures } of classifiers.values()) context.dispose(...Object.values(captures));
       await Promise.all(ending);
     },
@@ -92,11 +94,14 @@ function placeEdges(
   context: Context,
   placed: PlacedZones,
   raster: RasterSource,
+  pixels: Pixels,
 ): Pick<PlacedOverlay, 'placed' | 'edges'> {
   const crossings = rowCrossings(placed.polygons, raster, {
     shifts: placed.shifts,
     ringSheets: placed.sheets?.ringSheets,
     oddSheets: placed.oddSheets,
   });
-  return { placed, edges: uploadEdges(context, crossings, raster.height) };
+  const edges = uploadEdges(context, crossings, raster.height);
+  const lines = pixels === 'all-touched' ? uploadLines(context, placed, raster) : undefined;
+  return { placed, edges: { ...edges, lines } };
 }

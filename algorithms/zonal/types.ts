@@ -42,6 +42,15 @@ const aBinningKind: Kind = aRecord<Pick<Binning, 'kind'>>({ kind: aWord(Object.k
 export const aBinning: Kind = (given, path, homes) =>
   aBinningKind(given, path, homes) ?? BINNINGS[(given as Binning).kind](given, path, homes);
 
+/**
+ * Which cells belong to a zone. `center`: those whose centre is in it. `all-touched`: those that share area with it, however
+ * little, so a cell may belong to several neighbouring zones. What a cell shares with a zone that only touches its border
+ * is no area.
+ */
+export type Pixels = 'center' | 'all-touched';
+
+export const aPixels: Kind = aWord(['center', 'all-touched']);
+
 /** The nonempty bins of all zones, as columns. Rows are ordered by zone and then by bin. */
 export interface ZonalBins {
   readonly zone: Uint32Array;

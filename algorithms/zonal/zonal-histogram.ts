@@ -14,7 +14,7 @@ import type { ChosenStatistics, StatisticsOf } from './zone-statistics.ts';
  *
  * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule. Edges are half-open in map
  * space: left and bottom edges belong to the zone. The test uses integer coordinates, on a grid with steps of 2⁻²⁰ of a
- * cell. Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
+ * cell. With `pixels: 'all-touched'`, cells that share area with a zone belong to it, too. Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
  * the even-odd rule to all rings of the zone together. On a geographic raster, a zone also holds what lies whole turns of
  * longitude beside it, and a cell that lies in it more than once counts once. A raster wider than 360° has meridians in
  * several columns; the cells of each column count, as in GDAL, and a note names the columns. For every zone, the counts of all bins plus nodata, below and

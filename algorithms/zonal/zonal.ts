@@ -28,13 +28,14 @@ import {
 } from './counting-way.ts';
 import { type Coverage, coverageOf, coverZones, type EdgeTable } from './coverage.ts';
 import { homeGroups, NO_HOMES } from './exact-sums.ts';
+import { touchWords } from './fractions/window-fractions.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import { Overlay, type PlacedOverlay } from './overlay.ts';
 import type { PlacedZones } from './placement.ts';
 import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
-import { aBinning, type Binning } from './types.ts';
+import { aBinning, aPixels, type Binning, type Pixels } from './types.ts';
 import { uniqueBytes } from './unique.ts';
 import { windowCounts } from './window-counts.ts';
 import { planWindow, type WindowPlan } from './window-plan.ts';
@@ -52,6 +53,8 @@ export interface ZonalJob<S extends ChosenStatistics = boolean> {
   readonly binning: Binning;
   /** Which points are inside a zone whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
+  /** Which cells belong to a zone. Default `center`. */
+  readonly pixels?: Pixels | undefined;
   /**
    * Whether to compute the statistics of {@link ZoneStatistics}, or which others: a list such as
    * `['mean', 'count', 'nodata']`, in the order of the columns. Default true.
@@ -99,12 +102,13 @@ export interface PartWindow extends PlannedWindow {
 /** Cuts a raster into windows whose counting fits in memory, two at a time; see {@link jobWindows}. */
 export function partWindows(
   job: CountJob,
-  { raster, taken, classifier, kept }: RasterPart,
+  { raster, taken, classifier, kept, edges: { lines } }: RasterPart,
   { boxes }: PlacedZones,
 ): Iterable<PlannedWindow> {
   const { tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
   const { count } = classifier.slots;
-  const bytesOf = (plan: WindowPlan): number => WINDOWS_UNDER_WAY * windowBytes(job, raster, plan, count, taken);
+  const bytesOf = (plan: WindowPlan): number =>
+    WINDOWS_UNDER_WAY * (windowBytes(job, raster, plan, count, taken) + (lines ? 4 * touchWords(lines, plan) : 0));
   const isEncoded = mayCountEncoded(job, raster, tile)
     ? (plan: WindowPlan): boolean => countingWay(job, raster, plan, count) === 'encoded'
     : undefined;
@@ -134,6 +138,7 @@ export const JOB_FIELDS: FieldKinds<CountJob> = {
   zones: someZones,
   binning: aBinning,
   fill: optional(aFill),
+  pixels: optional(aPixels),
   statistics: optional(aChoiceOfStatistics),
   tile: optional(aTileSide),
   memoryBytes: optional(aPositive()),

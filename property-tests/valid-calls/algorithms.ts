@@ -340,6 +340,7 @@ export const algorithmCalls: ValidCalls = {
         ...{
           ...job,
           'fill?': 'union',
+          'pixels?': 'center',
           'statistics?': true,
           'tile?': 64,
           'memoryBytes?': 2 ** 30,
@@ -355,7 +356,14 @@ export const algorithmCalls: ValidCalls = {
       context,
       job: {
         ...{ zones, rasters: [raster], binning: job.binning },
-        ...{ 'fill?': 'union', 'statistics?': true, 'tile?': 64, 'memoryBytes?': 2 ** 30, 'channelBytes?': 2 ** 20 },
+        ...{
+          'fill?': 'union',
+          'pixels?': 'all-touched',
+          'statistics?': true,
+          'tile?': 64,
+          'memoryBytes?': 2 ** 30,
+          'channelBytes?': 2 ** 20,
+        },
         ...{ 'signal?': new AbortController().signal, 'onProgress?': none, 'onCounted?': none },
       },
     }),

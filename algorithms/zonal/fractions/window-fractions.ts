@@ -37,7 +37,7 @@ export interface WindowFractions {
 }
 
 /** The most strips of stretches that may reach into a window. */
-function stripsOf({ begunBefore, endedBefore }: LineTable, { window }: WindowPlan): number {
+export function stripsOf({ begunBefore, endedBefore }: LineTable, { window }: WindowPlan): number {
   return begunBefore[window.row + window.rows]! - endedBefore[window.row]!;
 }
 
@@ -52,29 +52,9 @@ function stripsOf({ begunBefore, endedBefore }: LineTable, { window }: WindowPla
  */
 export function windowFractions(context: Context, table: LineTable, plan: WindowPlan): WindowFractions {
   return context.scope(() => {
-    const { window, tile, words } = plan;
-    const zones = context.column(plan.table);
-    const local = context.column(plan.local);
-    const line = sequence(table.count);
-    const { lines } = table;
-    const counts = map(stripsInWindow, {
-      ...{ line, lines, local },
-      firstRow: window.row,
-      endRow: window.row + window.rows,
-      endColumn: window.column + window.columns,
-    });
+    const { words } = plan;
     const capacity = stripsOf(table, plan);
-    const pieces = expand({ line }, counts, piecesOfStrip, {
-      capacity,
-      captures: {
-        ...{ lines, local, zones, tile },
-        ...{ firstRow: window.row, rows: window.rows, firstColumn: window.column, columns: window.columns },
-      },
-    });
-    const both = [
-      { at: pieces.at1, area: pieces.area1, height: pieces.height1, isInside: pieces.inside1 },
-      { at: pieces.at2, area: pieces.area2, height: pieces.height2, isInside: pieces.inside2 },
-    ];
+    const both = piecesIn(context, table, plan);
     const entries = context.materialize(constant(u32, 0, words));
     const inside = context.materialize(constant(u32, 0, words));
     for (const { at, isInside } of both) {
@@ -91,6 +71,53 @@ export function windowFractions(context: Context, table: LineTable, plan: Window
     }
     return { entries, inside, before, areas, heightsBefore: exclusiveScan(heights, plus(u32)) };
   });
+}
+
+/** Sets the bits of all cells of a window that outlines enter, in the bitmaps of zones. */
+export function touchCells(context: Context, table: LineTable, plan: WindowPlan, masks: Column<'u32'>): void {
+  context.scope(() => {
+    for (const { at, isInside } of piecesIn(context, table, plan))
+      scatterReduce(map(bitOf, { at, isSet: isInside }), map(wordOf, { at }), 'or', masks);
+  });
+}
+
+/** Number of words that {@link touchCells} takes. */
+export function touchWords(table: LineTable, plan: WindowPlan): number {
+  return LINE_PIECE_WORDS * stripsOf(table, plan) + table.count;
+}
+
+/** Number of words of the pieces of a strip, and of what finds its stretch. */
+const LINE_PIECE_WORDS = 10;
+
+/** The pieces of outlines in the cells of a window: a first and a second for each strip. */
+interface Pieces {
+  readonly at: Column<'u32'>;
+  readonly area: Column<'u32'>;
+  readonly height: Column<'u32'>;
+  readonly isInside: Column<'u32'>;
+}
+
+function piecesIn(context: Context, table: LineTable, plan: WindowPlan): readonly [Pieces, Pieces] {
+  const { window, tile } = plan;
+  const { lines } = table;
+  const [zones, local, line] = [context.column(plan.table), context.column(plan.local), sequence(table.count)];
+  const counts = map(stripsInWindow, {
+    ...{ line, lines, local },
+    firstRow: window.row,
+    endRow: window.row + window.rows,
+    endColumn: window.column + window.columns,
+  });
+  const pieces = expand({ line }, counts, piecesOfStrip, {
+    capacity: stripsOf(table, plan),
+    captures: {
+      ...{ lines, local, zones, tile },
+      ...{ firstRow: window.row, rows: window.rows, firstColumn: window.column, columns: window.columns },
+    },
+  });
+  return [
+    { at: pieces.at1, area: pieces.area1, height: pieces.height1, isInside: pieces.inside1 },
+    { at: pieces.at2, area: pieces.area2, height: pieces.height2, isInside: pieces.inside2 },
+  ];
 }
 
 const wordOf = fn('wordOf', { at: u32 }, u32, ({ at }) => at.shr(5));
