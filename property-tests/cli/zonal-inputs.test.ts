@@ -42,6 +42,23 @@ async function cellsIn(raster: string, ...args: readonly string[]): Promise<Reco
 }
 
 describe('zonal with a raster', () => {
+  test('counts the cells that share area with a zone under --pixels all-touched', async () => {
+    await workshop.write('plain.tif', craftedTiff({ ...PLACED, geoKeyDirectory: LONLAT }));
+    await workshop.write(
+      'small.json',
+      collection(zone('s', rectangle(0.6, 0.6, 1.4, 2)), zone('t', rectangle(2, 0, 4, 3))),
+    );
+    const counted = async (...args: readonly string[]) => {
+      const words = ['--zones', '@small.json', '--raster', '@plain.tif', '--stats', '-', '--backend', 'reference'];
+      const { stdout, stderr, exitCode } = await workshop.quadrille(['zonal', ...words, ...args]);
+      expect(exitCode, stderr).toBe(0);
+      return stdout.split('\n').map((line) => line.split(',').slice(0, 2).join(' '));
+    };
+    expect((await counted()).slice(1, 3)).toEqual(['s 0', 't 6']);
+    expect((await counted('--pixels', 'all-touched')).slice(1, 3)).toEqual(['s 4', 't 6']);
+    expect((await zonal('plain.tif', '--pixels', 'touched')).exitCode).toBe(2);
+  });
+
   test('in a user-defined projection is refused, and counts under --assume-crs', async () => {
     await workshop.write('laea.tif', craftedTiff({ ...PLACED, geoKeyDirectory: LAEA, geoAsciiParams: 'LAEA|' }));
     const { exitCode, stderr, stdout } = await zonal('laea.tif');

@@ -24,7 +24,7 @@ import type { LineTable } from './line-table.ts';
  * The cells of a window through which the outlines of zones go, in the order of the bitmaps of zones: by zone, then row by
  * row. They are called entries.
  */
-export interface WindowFractions {
+export type WindowFractions = {
   /** A bit for each entry, in the bitmaps of zones. Also set for some cells that an outline only touches. */
   readonly entries: Column<'u32'>;
   /** A bit for each entry that an outline enters: part of the cell is in the zone, and part is not. */
@@ -34,7 +34,7 @@ export interface WindowFractions {
   /** For each entry, the area of what is in it to the right of the outline, and the heights in all entries before it. */
   readonly areas: Column<'u32'>;
   readonly heightsBefore: Column<'u32'>;
-}
+};
 
 /** The most strips of stretches that may reach into a window. */
 export function stripsOf({ begunBefore, endedBefore }: LineTable, { window }: WindowPlan): number {
