@@ -43,6 +43,14 @@ const zone: fc.Arbitrary<WholeZone> = fc.oneof(
   rings(4).map((all) => all.map((ring) => [ring])),
 );
 
+/** A rectangle of four and a half columns, of which three are a turn. */
+const WIDER_THAN_A_TURN: [number, number][] = [
+  [-STEPS / 2, STEPS / 4],
+  [4 * STEPS, STEPS / 4],
+  [4 * STEPS, 1.5 * STEPS],
+  [-STEPS / 2, 1.5 * STEPS],
+];
+
 /** What shares may be off by, in units of 2⁻³⁰: about one for each edge in a cell. */
 const ROUNDING = 24n;
 
@@ -116,29 +124,30 @@ describe('shares of cells', () => {
       expect(found.sort(byKey)).toEqual([...whole].sort(byKey));
     });
 
-    test.prop([rings(1), fc.integer({ min: -2, max: 2 })], { numRuns: caseCount(20) })(
-      'repeat after a turn of longitude, and copies that overlap are united',
-      async (part, turns) => {
-        const parts = [part];
-        // Three columns are a turn.
-        const round = { ...grid, stepX: 120, geographic: true };
-        const near = parts.map((part) =>
-          part.map((ring) => ring.map(([x, y]) => [Math.max(-STEPS, Math.min(x, 5 * STEPS)), y] as const)),
-        );
-        const { polygons, ...zones } = wholeZones([near]);
-        const x = polygons.x.map((column) => 120 * (column + 3 * turns));
-        const found = await sharesOf(opened().context, { ...zones, polygons: { ...polygons, x } }, round);
-        const copies = [-2, -1, 0, 1, 2].flatMap((by) =>
-          near.map((part) => part.map((ring) => ring.map(([column, row]) => [column + 3 * by * STEPS, row] as const))),
-        );
-        const expected = exactShares([copies], grid);
-        expect([...found.keys()].sort()).toEqual([...expected.keys()].sort());
-        for (const [key, share] of found) {
-          const { n, d } = expected.get(key)!;
-          expect(Math.abs(share - Number((n << 30n) / d))).toBeLessThan(Number(ROUNDING));
-        }
-      },
-    );
+    const wide = fc.array(fc.tuple(fc.integer({ min: -STEPS, max: 5 * STEPS }), coordinate(HEIGHT)), {
+      minLength: 3,
+      maxLength: 5,
+    });
+    test.prop([fc.array(wide, { minLength: 1, maxLength: 2 }), fc.integer({ min: -2, max: 2 })], {
+      numRuns: caseCount(20),
+      examples: [[[WIDER_THAN_A_TURN], 1]],
+    })('repeat after a turn of longitude, and copies that overlap are united', async (part, turns) => {
+      // Three columns are a turn.
+      const round = { ...grid, stepX: 120, geographic: true };
+      const near = [part];
+      const { polygons, ...zones } = wholeZones([near]);
+      const x = polygons.x.map((column) => 120 * (column + 3 * turns));
+      const found = await sharesOf(opened().context, { ...zones, polygons: { ...polygons, x } }, round);
+      const copies = [-2, -1, 0, 1, 2].flatMap((by) =>
+        near.map((part) => part.map((ring) => ring.map(([column, row]) => [column + 3 * by * STEPS, row] as const))),
+      );
+      const expected = exactShares([copies], grid);
+      expect([...found.keys()].sort()).toEqual([...expected.keys()].sort());
+      for (const [key, share] of found) {
+        const { n, d } = expected.get(key)!;
+        expect(Math.abs(share - Number((n << 30n) / d))).toBeLessThan(Number(ROUNDING));
+      }
+    });
   });
 });
 
