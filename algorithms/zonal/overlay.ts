@@ -80,7 +80,7 @@ export class Overlay {
     const key = [...rules, column, row, gridKey(grid), gridKey(raster)].join(' ');
     return known(this.#placed, key, () => {
       const { placed, edges } = place();
-      this.#kept.push(...columnsOfEdges(edges));
+      for (const column of columnsOfEdges(edges)) this.#kept.push(column);
       const plans = new Map<string, WindowPlan>();
       const masks = new Map<WindowPlan, Column<'u32'>>();
       return {

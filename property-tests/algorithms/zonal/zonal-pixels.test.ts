@@ -6,25 +6,25 @@ import { fc, test } from '../../law-test.ts';
 import { exactShares, STEPS, type WholeZone, wholeZones } from '../../support/shares-support.ts';
 import { plain, rasterOf } from '../../support/zonal-support.ts';
 
-const [WIDTH, HEIGHT] = [7, 5];
+const [WIDTH, HEIGHT] = [4, 3];
 const coordinate = (cells: number) =>
   fc.oneof(
     fc.integer({ min: -2, max: 2 * cells + 2 }).map((halves) => (halves * STEPS) / 2),
     fc.integer({ min: -STEPS, max: (cells + 1) * STEPS }),
   );
 const point = fc.tuple(coordinate(WIDTH), coordinate(HEIGHT));
-const ring = fc.array(point, { minLength: 1, maxLength: 5 });
+const ring = fc.array(point, { minLength: 1, maxLength: 4 });
 const zone: fc.Arbitrary<WholeZone> = fc.array(fc.array(ring, { minLength: 1, maxLength: 2 }), {
   minLength: 1,
   maxLength: 2,
 });
-const zones = fc.array(zone, { minLength: 1, maxLength: 3 });
+const zones = fc.array(zone, { minLength: 1, maxLength: 2 });
 const cells = Uint8Array.from({ length: WIDTH * HEIGHT }, (_, i) => (i * 37) % 251);
 const raster = rasterOf(cells, WIDTH, 'u8', { originY: 0, stepY: 1, nodata: 0 });
 
 describe('all touched cells', () => {
   onEveryBackend((opened) => {
-    test.prop([zones, fc.constantFrom('unique', 'none')], { numRuns: caseCount(40) })(
+    test.prop([zones, fc.constantFrom('unique', 'none')], { numRuns: caseCount(30) })(
       'are those that share area with a zone, by clipping in whole numbers',
       async (all, kind) => {
         const job = { zones: wholeZones(all), raster, binning: { kind } as const, pixels: 'all-touched' } as const;
@@ -42,7 +42,7 @@ describe('all touched cells', () => {
       },
     );
 
-    test.prop([zones, fc.integer({ min: 32, max: 200 })], { numRuns: caseCount(15) })(
+    test.prop([zones, fc.integer({ min: 32, max: 200 })], { numRuns: caseCount(10) })(
       'are the same in small windows, and beside an overlay that holds centres',
       async (all, width) => {
         const { context } = opened();
