@@ -37,7 +37,7 @@ export type WindowFractions = {
 };
 
 /** The most strips of stretches that may reach into a window. */
-export function stripsOf({ begunBefore, endedBefore }: LineTable, { window }: WindowPlan): number {
+function stripsOf({ begunBefore, endedBefore }: LineTable, { window }: WindowPlan): number {
   return begunBefore[window.row + window.rows]! - endedBefore[window.row]!;
 }
 
