@@ -1,6 +1,7 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { exitCodeOf } from '../../cli/failure.ts';
 import { Interrupted } from '../../cli/interrupt.ts';
 import { rasterParts } from '../../cli/parts.ts';
@@ -10,7 +11,14 @@ import { runRasterEncode } from '../../cli/raster-encode.ts';
 import { openGeoTiff } from '../../formats/geotiff.ts';
 import type { GeoTiffRaster } from '../../formats/geotiff-writer.ts';
 import { caseCount, someOf } from '../cases.ts';
-import { bytesOf, geoTiffBytes, randomRaster, windowAt, windowFractions } from '../fixtures/random-raster.ts';
+import {
+  bytesOf,
+  geoTiffBytes,
+  randomCells,
+  randomRaster,
+  windowAt,
+  windowFractions,
+} from '../fixtures/random-raster.ts';
 import { fc, test } from '../law-test.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 import { quietLog } from './cli-index-support.ts';
@@ -33,7 +41,22 @@ const run = async (...words: readonly string[]): Promise<string> => {
 };
 
 describe('quadrille raster', () => {
-  test.prop([randomRaster, windowFractions, fc.option(fc.constantFrom('7', '0', '-1.5', 'nan'), { nil: undefined })], {
+  test.prop([randomRaster, fc.constantFrom('f64', 'i64', 'u64')], { numRuns: caseCount(6) })(
+    'refuses cells of 64 bits, and leaves no file',
+    async ({ raster: { width, height, ...raster } }, sample) => {
+      const wide = { ...raster, width, height, sample, bands: 1, predictor: 'none', crs: 'EPSG:3035' } as const;
+      const bands = [randomCells(sample, width * height, width, 256)];
+      await writeFile(shop.path('f64.tif'), await geoTiffBytes({ raster: wide, bands }));
+      const words = ['raster', 'encode', '@f64.tif', '-o', '@f64.qbp', '--quiet'];
+      const { exitCode, stderr } = await shop.quadrille(words);
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(sample) });
+      await expect(access(shop.path('f64.qbp'))).rejects.toThrow('ENOENT');
+    },
+  );
+
+  const packable = randomRaster.filter(({ raster: { sample } }) => SAMPLE_BYTES[sample] < 8);
+
+  test.prop([packable, windowFractions, fc.option(fc.constantFrom('7', '0', '-1.5', 'nan'), { nil: undefined })], {
     numRuns: caseCount(60),
   })('packs a GeoTIFF, and makes the same of it, or a part', async ({ raster, bands }, fractions, nodata) => {
     const stated = { ...raster, nodata, crs: 'EPSG:3035' };
