@@ -7,15 +7,8 @@ import { type Cells, isWide, type NarrowSample, type Scaling, type WideSample } 
 import { type CapturedSearch, createEdgeSearch } from './edge-search.ts';
 import { decimalsOf, evenBinCount } from './even-bins.ts';
 import type { Words } from './fold.ts';
-import {
-  type CapturedMarks,
-  isDataKey,
-  isMarked,
-  marksOf,
-  type NodataBand,
-  rangesOf,
-  uniformsFor,
-} from './nodata-marks.ts';
+import { type CapturedMarks, isDataKey, isMarked, marksOf, uniformsFor } from './nodata-marks.ts';
+import { type NodataBand, rangesOf } from './nodata-ranges.ts';
 import { isNotANumber, orderedKey, orderedWord, valueOfOrderedWord } from './ordered-words.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Binning } from './types.ts';

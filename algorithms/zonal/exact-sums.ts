@@ -1,5 +1,5 @@
 import { type Cells, isFloat, type Sample, type Scaling } from '../geometry/raster.ts';
-import { rangesOf } from './nodata-marks.ts';
+import { rangesOf } from './nodata-ranges.ts';
 
 /** Which powers of the values are summed: the values themselves, or their squares. */
 export type Power = 1 | 2;

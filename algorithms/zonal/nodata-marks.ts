@@ -2,22 +2,10 @@ import { type Parameters, u32, uniform } from '../../primitives/functors/functor
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { bitsOfF32 } from '../../primitives/ir/semantics.ts';
-import { isWide, type NarrowSample, type Sample } from '../geometry/raster.ts';
-import { nodataRanges, type ValueRange } from './nodata-ranges.ts';
+import type { NarrowSample } from '../geometry/raster.ts';
+import { type NodataBand, rangesOf, type ValueRange } from './nodata-ranges.ts';
 import { orderedWord } from './ordered-words.ts';
 import { ABSENT } from './window-plan.ts';
-
-/** The type of a band, and its nodata value. */
-export interface NodataBand {
-  readonly sample: Sample;
-  readonly nodata: number | bigint | undefined;
-}
-
-/** The stored values of a band of up to 32 bits that mark cells without data. */
-export function rangesOf({ sample, nodata }: NodataBand): readonly ValueRange[] {
-  if (isWide(sample) || typeof nodata !== 'number' || !isValueOf(sample, nodata)) return [];
-  return sample === 'f32' ? nodataRanges(nodata) : [{ low: nodata, high: nodata }];
-}
 
 /** The values of the parameters of {@link uniformsFor} inside a functor. */
 export interface CapturedMarks {
@@ -89,13 +77,4 @@ function headsWithout(...ranges: readonly (ValueRange | undefined)[]): Marks {
 /** Whether a 32-bit integer cell has data. `key` is the cell as an ordered word. */
 export function isDataKey(key: U32, { nodataKey, hasNodata }: CapturedMarks): Bool {
   return key.ne(nodataKey!).or(hasNodata!.eq(0));
-}
-
-/**
- * Whether a cell with this sample type can equal the given nodata value. False for NaN, because NaN cells lack data
- * whatever the nodata value is.
- */
-function isValueOf(sample: NarrowSample, value: number): boolean {
-  if (sample === 'f32') return value === Math.fround(value);
-  return sample === 'u32' ? value === value >>> 0 : value === (value | 0);
 }

@@ -1,9 +1,31 @@
 import { bitsOfF32, f32OfBits } from '../../primitives/ir/semantics.ts';
+import { isWide, type NarrowSample, type Sample } from '../geometry/raster.ts';
 
 /** An interval of f32 values, both ends included. */
 export interface ValueRange {
   readonly low: number;
   readonly high: number;
+}
+
+/** The type of a band, and its nodata value. */
+export interface NodataBand {
+  readonly sample: Sample;
+  readonly nodata: number | bigint | undefined;
+}
+
+/** The stored values of a band of up to 32 bits that mark cells without data. */
+export function rangesOf({ sample, nodata }: NodataBand): readonly ValueRange[] {
+  if (isWide(sample) || typeof nodata !== 'number' || !isValueOf(sample, nodata)) return [];
+  return sample === 'f32' ? nodataRanges(nodata) : [{ low: nodata, high: nodata }];
+}
+
+/**
+ * Whether a cell with this sample type can equal the given nodata value. False for NaN, because NaN cells lack data
+ * whatever the nodata value is.
+ */
+function isValueOf(sample: NarrowSample, value: number): boolean {
+  if (sample === 'f32') return value === Math.fround(value);
+  return sample === 'u32' ? value === value >>> 0 : value === (value | 0);
 }
 
 const MAX_F32 = 2 ** 128 - 2 ** 104;

@@ -5,7 +5,7 @@ import type { Column, Context } from '../../primitives/index.ts';
 import type { Scaling, WideSample } from '../geometry/raster.ts';
 import { intervalsOf } from './edge-search.ts';
 import type { Words } from './fold.ts';
-import type { NodataBand } from './nodata-marks.ts';
+import type { NodataBand } from './nodata-ranges.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import { isBelow, isWideNaN, orderedBits, orderedWords, valueOfOrderedWords, wordsOfBits } from './wide-words.ts';
 import { ABSENT } from './window-plan.ts';
