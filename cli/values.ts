@@ -1,6 +1,5 @@
 import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
-import { aChoiceOfStatistics } from '../algorithms/zonal/zone-statistics.ts';
 import { parseNumber as readNumber } from '../formats/tiff/nodata.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { MapExtent } from '../formats/zonal-plot/extent.ts';
@@ -150,28 +149,6 @@ const UNITS: Readonly<Record<string, number>> = {
   mib: 2 ** 20,
   gib: 2 ** 30,
 };
-
-/**
- * Parses names of statistics that are separated by commas. Commas in parentheses belong to a name.
- *
- * @throws UsageError `usage/statistic` for a name that is none, or stands twice.
- */
-export function parseStatistics(text: string, option: string): readonly string[] {
-  const names = text.split(/,(?![^()]*\))/).map((name) => name.trim());
-  const flaw = aChoiceOfStatistics(names, '', new Map());
-  if (flaw === undefined) return names;
-  const { part, expected, remedy } = flaw;
-  throw new UsageError('usage/statistic', `${option}: '${part}' is not ${expected}.`, { remedy });
-}
-
-/** Parses the name of a statistic that is a number for each zone. Throws as {@link parseStatistics} does. */
-export function parsePlotStatistic(text: string, option: string): string {
-  const names = parseStatistics(text, option);
-  if (names.length === 1 && names[0] !== 'frac') return names[0]!;
-  throw new UsageError('usage/statistic', `${option}: ${text} is not one number for each zone.`, {
-    remedy: 'Name one statistic other than frac.',
-  });
-}
 
 /** Parses a size in bytes, such as `268435456`, `256MiB` or `1.5GB`. */
 export function parseByteSize(text: string, option: string): number {

@@ -1,6 +1,6 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Binning, Pixels } from '../algorithms/zonal/types.ts';
-import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
+import { aChoiceOfStatistics, DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
   ANTIMERIDIAN_SPEC,
@@ -18,16 +18,7 @@ import {
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC } from './memory.ts';
 import { parseQueue, parseRun, parseSeconds, QUEUE_SPECS, type QueuePlace, requireFolder } from './queue-options.ts';
-import {
-  checkPlotName,
-  checkTableName,
-  parseBins,
-  parseCount,
-  parseEdges,
-  parseNodata,
-  parsePlotStatistic,
-  parseStatistics,
-} from './values.ts';
+import { checkPlotName, checkTableName, parseBins, parseCount, parseEdges, parseNodata } from './values.ts';
 import type { RasterOptions } from './zonal-rasters.ts';
 
 /** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
@@ -266,6 +257,28 @@ function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boole
 function checkPlotStatistic(values: OptionValues): void {
   if (!values.has('plot-stat') || values.has('plot')) return;
   throw new UsageError('usage/contradiction', '--plot-stat needs a map.', { remedy: 'Add --plot FILE.svg.' });
+}
+
+/**
+ * Parses names of statistics that are separated by commas. Commas in parentheses belong to a name.
+ *
+ * @throws UsageError `usage/statistic` for a name that is none, or stands twice.
+ */
+function parseStatistics(text: string, option: string): readonly string[] {
+  const names = text.split(/,(?![^()]*\))/).map((name) => name.trim());
+  const flaw = aChoiceOfStatistics(names, '', new Map());
+  if (flaw === undefined) return names;
+  const { part, expected, remedy } = flaw;
+  throw new UsageError('usage/statistic', `${option}: '${part}' is not ${expected}.`, { remedy });
+}
+
+/** Parses the name of a statistic that is a number for each zone. Throws as {@link parseStatistics} does. */
+function parsePlotStatistic(text: string, option: string): string {
+  const names = parseStatistics(text, option);
+  if (names.length === 1 && names[0] !== 'frac') return names[0]!;
+  throw new UsageError('usage/statistic', `${option}: ${text} is not one number for each zone.`, {
+    remedy: 'Name one statistic other than frac.',
+  });
 }
 
 /** Throws if statistics are named that no output has. */
