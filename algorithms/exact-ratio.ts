@@ -1,3 +1,19 @@
+/** A fraction with a positive denominator. */
+export interface Fraction {
+  readonly numerator: bigint;
+  readonly denominator: bigint;
+}
+
+/** A finite f64 as a fraction whose denominator is a power of two. */
+export function fractionOf(value: number): Fraction {
+  let exponent = 0;
+  let rest = value;
+  // A power of two changes only the exponent, except for subnormal numbers, which become normal first.
+  if (Math.abs(rest) < 2 ** -960) [rest, exponent] = [rest * 2 ** 100, -100];
+  while (!Number.isInteger(rest)) [rest, exponent] = [rest * 2 ** 53, exponent - 53];
+  return { numerator: BigInt(rest), denominator: 1n << BigInt(-exponent) };
+}
+
 /**
  * The f64 nearest to a fraction, rounded half to even, also for subnormal results. Infinite if the fraction exceeds the
  * largest f64. The denominator is positive.

@@ -1,7 +1,6 @@
 import { dd, twoProduct } from '../algorithms/double-double.ts';
-import { ratio } from '../algorithms/exact-ratio.ts';
+import { fractionOf, ratio } from '../algorithms/exact-ratio.ts';
 import type { HostColumn } from '../algorithms/tables/index.ts';
-import { fractionOf } from '../algorithms/tables/interpolation.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import { roomy } from './table-sums.ts';
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import type { RasterGrid, RasterSource } from '../algorithms/geometry/raster.ts';
+import { gridKey, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import { listNames, type Note } from '../algorithms/notes.ts';
 import { expandPatterns } from '../formats/file-patterns.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
@@ -56,10 +56,8 @@ export function againNotes(again: readonly string[]): Note[] {
 
 /** The note `zonal/other-grids`, for rasters that are not on the grid of the first, so that zones are placed anew for them. */
 export function gridNotes(rasters: readonly { readonly path: string; readonly raster: RasterGrid }[]): Note[] {
-  const gridOf = ({ width, height, originX, originY, stepX, stepY }: RasterGrid): string =>
-    [width, height, originX, originY, stepX, stepY].join();
   const first = rasters[0]!;
-  const others = rasters.filter(({ raster }) => gridOf(raster) !== gridOf(first.raster));
+  const others = rasters.filter(({ raster }) => gridKey(raster) !== gridKey(first.raster));
   if (others.length === 0) return [];
   const names = listNames(
     others.map(({ path }) => path),

@@ -145,6 +145,11 @@ export interface RasterGrid {
   readonly geographic: boolean;
 }
 
+/** A text that two rasters share if their cells lie in the same places. */
+export function gridKey({ width, height, originX, originY, stepX, stepY, geographic }: RasterGrid): string {
+  return [width, height, originX, originY, stepX, stepY, geographic].join();
+}
+
 /** Validators of the numbers that position a raster. */
 export const gridFields: FieldKinds<RasterGrid> = {
   width: aWhole(),

@@ -1,8 +1,7 @@
-import { ratio } from '../exact-ratio.ts';
+import { fractionOf, ratio } from '../exact-ratio.ts';
 import type { Cut } from './bounds.ts';
 import { withoutZeros } from './decimals.ts';
 import type { Decimal } from './host-table.ts';
-import { fractionOf } from './interpolation.ts';
 import { f32OfKey, f64OfKey, keyOfF32, keyOfF64 } from './sortable.ts';
 
 /**

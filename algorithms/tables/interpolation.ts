@@ -1,12 +1,6 @@
-import { ratio } from '../exact-ratio.ts';
+import { type Fraction, fractionOf, ratio } from '../exact-ratio.ts';
 import { decimalOf } from './decimals.ts';
 import type { CellValue } from './host-table.ts';
-
-/** A fraction with a positive denominator. */
-interface Fraction {
-  readonly numerator: bigint;
-  readonly denominator: bigint;
-}
 
 /**
  * A place between two neighbours among sorted values: `part` of the way from rank `low` to rank `high`, both from 0. If
@@ -76,14 +70,4 @@ function exactOf(cell: CellValue): Fraction | number {
   if (typeof cell === 'number') return Number.isFinite(cell) ? fractionOf(cell) : cell;
   const { units, scale } = cell as { readonly units: bigint; readonly scale: number };
   return { numerator: units, denominator: 10n ** BigInt(scale) };
-}
-
-/** A finite f64 as a fraction whose denominator is a power of two. */
-export function fractionOf(value: number): Fraction {
-  let exponent = 0;
-  let rest = value;
-  // A power of two changes only the exponent, except for subnormal numbers, which become normal first.
-  if (Math.abs(rest) < 2 ** -960) [rest, exponent] = [rest * 2 ** 100, -100];
-  while (!Number.isInteger(rest)) [rest, exponent] = [rest * 2 ** 53, exponent - 53];
-  return { numerator: BigInt(rest), denominator: 1n << BigInt(-exponent) };
 }

@@ -18,7 +18,7 @@ import type { PlacedCells } from './cell-places.ts';
 import { quotientAt, setQuotient } from './edge-quotients.ts';
 import type { LineTable } from './fractions/line-table.ts';
 import { touchCells } from './fractions/window-fractions.ts';
-import { listPairs, type PairList } from './tile-pairs.ts';
+import { listPairs, type PairList, wordsOfZone } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Number of words per edge in the table of edges. */
@@ -175,8 +175,8 @@ export interface Coverage {
 }
 
 /**
- * Finds the cells whose centres are in each zone; with outlines, also those that an outline enters. Every crossing of an edge with a row flips one bit. A cell is inside
- * if the number of flips up to the cell is odd. Each row has an even number of crossings, so a single XOR scan covers
+ * Finds the cells whose centres are in each zone; with outlines, also those that an outline enters. Every crossing of an
+ * edge with a row flips one bit. A cell is inside if the number of flips up to the cell is odd. Each row has an even number of crossings, so a single XOR scan covers
  * all rows of all zones. A zone whose parts overlap has one bitmap per sheet (group of parts that do not overlap). The
  * zone is the union of these bitmaps.
  *
@@ -264,17 +264,13 @@ const wordOfSheet = fn(
 function uniteSheets(context: Context, plan: WindowPlan, zones: Column<'u32'>, masks: Column<'u32'>): void {
   const row = sequence(plan.furtherOf.length, plan.zones.length);
   const zone = context.column(plan.furtherOf);
-  const wordsOf = map(wordCount, { row, zones, tile: plan.tile });
+  const wordsOf = map(wordsOfZone, { zone: row, zones, tile: plan.tile });
   const { word, bits } = expand({ row, zone }, wordsOf, wordOfSheet, {
     capacity: plan.furtherWords,
     captures: { zones, masks, tile: plan.tile },
   });
   scatterReduce(bits, word, 'or', masks);
 }
-
-const wordCount = fn('wordCount', { row: u32, zones: array(u32), tile: uniform(u32) }, u32, ({ row, zones, tile }) =>
-  zones.at(row.mul(ZONE_STRIDE).add(ZONE_FIELDS.tiles)).mul(tile).mul(tile.shr(5)),
-);
 
 /**
  * Turns the flips of crossings into coverage, one bit per cell: bit i of the result is the XOR of bits 0 to i of the

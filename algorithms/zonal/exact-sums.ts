@@ -1,3 +1,4 @@
+import { type Fraction, fractionOf } from '../exact-ratio.ts';
 import { type Cells, isFloat, type Sample, type Scaling } from '../geometry/raster.ts';
 import { rangesOf } from './nodata-ranges.ts';
 
@@ -137,12 +138,6 @@ export function wideSum({ signs, counters }: PowerLayout, digits: Uint32Array, f
   return sum;
 }
 
-/** A fraction of two integers. */
-export interface Fraction {
-  readonly numerator: bigint;
-  readonly denominator: bigint;
-}
-
 /**
  * The exact sum of `count` stored values.
  *
@@ -173,18 +168,4 @@ export function scaledSum(sum: Fraction, count: bigint, scaling: Scaling | undef
   const products = sum.numerator * scale.numerator * offset.denominator;
   const offsets = count * offset.numerator * scale.denominator * sum.denominator;
   return { numerator: products + offsets, denominator: sum.denominator * scale.denominator * offset.denominator };
-}
-
-/** Converts a finite f64 to an exact fraction. */
-function fractionOf(value: number): Fraction {
-  const view = new DataView(new ArrayBuffer(8));
-  view.setFloat64(0, value);
-  const bits = view.getBigUint64(0);
-  const exponent = Number((bits >> 52n) & 0x7ffn);
-  const significand = (bits & (2n ** 52n - 1n)) | (exponent === 0 ? 0n : 2n ** 52n);
-  const power = Math.max(1, exponent) - 1075;
-  const signed = value < 0 ? -significand : significand;
-  return power >= 0
-    ? { numerator: signed << BigInt(power), denominator: 1n }
-    : { numerator: signed, denominator: 1n << BigInt(-power) };
 }

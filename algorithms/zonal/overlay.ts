@@ -2,9 +2,10 @@ import { aContext } from '../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { ArgumentError } from '../../primitives/checks/errors.ts';
 import { aPositive, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
+import { cached } from '../../primitives/host/cache.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 import { type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
-import type { RasterGrid, Window } from '../geometry/raster.ts';
+import { gridKey, type RasterGrid, type Window } from '../geometry/raster.ts';
 import { columnsOfEdges, type EdgeTable } from './coverage.ts';
 import type { PlacedZones } from './placement.ts';
 import type { Pixels } from './types.ts';
@@ -61,7 +62,7 @@ export class Overlay {
    */
   zonesOn(zones: Zones, grid: RasterGrid): ZonesOnGrid {
     if (zones !== this.#zones) throw otherUse('the zones');
-    return known(this.#onGrid, gridKey(grid), () => snapZones(zones, grid));
+    return cached(this.#onGrid, gridKey(grid), () => snapZones(zones, grid));
   }
 
   /**
@@ -78,7 +79,7 @@ export class Overlay {
   ): PlacedOverlay {
     if (context !== this.#context) throw otherUse('the context');
     const key = [...rules, column, row, gridKey(grid), gridKey(raster)].join(' ');
-    return known(this.#placed, key, () => {
+    return cached(this.#placed, key, () => {
       const { placed, edges } = place();
       for (const column of columnsOfEdges(edges)) this.#kept.push(column);
       const plans = new Map<string, WindowPlan>();
@@ -86,11 +87,11 @@ export class Overlay {
       return {
         ...{ placed, edges },
         planOf: ({ row, column, rows, columns }, tile, plan) =>
-          known(plans, [tile, row, column, rows, columns].join(), plan),
+          cached(plans, [tile, row, column, rows, columns].join(), plan),
         masksOf: (plan, cover) => {
           const bytes = 4 * (plan.words + plan.furtherWords);
           if (!masks.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
-          return known(masks, plan, () => {
+          return cached(masks, plan, () => {
             const covered = cover();
             this.#bytes += bytes;
             this.#kept.push(covered);
@@ -158,17 +159,6 @@ export function createOverlay(context: Context, zones: Zones, options: OverlayOp
 }
 
 const OVERLAY_BYTES = 2 ** 28;
-
-function known<K, V>(values: Map<K, V>, key: K, make: () => V): V {
-  const value = values.get(key) ?? make();
-  values.set(key, value);
-  return value;
-}
-
-/** What decides where zones lie. */
-function gridKey({ width, height, originX, originY, stepX, stepY, geographic }: RasterGrid): string {
-  return [width, height, originX, originY, stepX, stepY, geographic].join();
-}
 
 function otherUse(what: string): ArgumentError {
   return new ArgumentError('zonal/overlay', `The overlay was made for another use: ${what} of the job differ.`, {

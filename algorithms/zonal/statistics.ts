@@ -1,6 +1,6 @@
-import { ratio, rootOfRatio } from '../exact-ratio.ts';
-import { fractionOf, interpolated, placeBetween, rankAmong, ranksOf } from '../tables/interpolation.ts';
-import { exactSquares, exactSum, type Fraction, scaledSum } from './exact-sums.ts';
+import { type Fraction, fractionOf, ratio, rootOfRatio } from '../exact-ratio.ts';
+import { interpolated, placeBetween, rankAmong, ranksOf } from '../tables/interpolation.ts';
+import { exactSquares, exactSum, scaledSum } from './exact-sums.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Folded, FoldedStatistic, RankStatistic, Statistic, StatisticFamily } from './statistic-kinds.ts';
 

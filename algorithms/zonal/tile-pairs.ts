@@ -1,3 +1,5 @@
+import { type ArrayParameter, array, type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import type { Scalar } from '../../primitives/functors/shapes.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
@@ -88,3 +90,15 @@ export function splitIndex(index: U32, tile: number): { readonly pair: U32; read
   const pair = line.div(tile);
   return { pair, row: line.sub(pair.mul(tile)), step: index.sub(line.mul(perRow)) };
 }
+
+/** The number of words of the bitmap of a zone or a further sheet, by its row in the table of zones. */
+export const wordsOfZone: Functor<
+  {
+    readonly zone: Scalar<'u32'>;
+    readonly zones: ArrayParameter<'u32'>;
+    readonly tile: ReturnType<typeof uniform<'u32'>>;
+  },
+  Scalar<'u32'>
+> = fn('wordsOfZone', { zone: u32, zones: array(u32), tile: uniform(u32) }, u32, ({ zone, zones, tile }) =>
+  zones.at(zone.mul(ZONE_STRIDE).add(ZONE_FIELDS.tiles)).mul(tile).mul(tile.shr(5)),
+);

@@ -1,6 +1,6 @@
 import { requireModule } from '../../primitives/checks/arguments.ts';
 import { DeviceLostError } from '../../primitives/checks/errors.ts';
-import { createCache } from '../../primitives/host/cache.ts';
+import { cached, createCache } from '../../primitives/host/cache.ts';
 import {
   entryOf,
   type IrFunction,
@@ -20,7 +20,6 @@ import {
   operationNames,
 } from '../../primitives/ir/operations.ts';
 import * as semantics from '../../primitives/ir/semantics.ts';
-import { cached } from '../common/cached.ts';
 
 export type PlainValue = number | boolean;
 

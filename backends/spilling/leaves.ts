@@ -1,8 +1,8 @@
 import type { ArrayBinding, DeviceBuffer, MonoidProgram, Program, Store } from '../../primitives/contract/backend.ts';
 import { literal, operate, read, record } from '../../primitives/functors/recorder.ts';
+import { cached } from '../../primitives/host/cache.ts';
 import { wordOfValue } from '../../primitives/ir/evaluate.ts';
 import type { Local, Module, Operand, ScalarType } from '../../primitives/ir/ir.ts';
-import { cached } from '../common/cached.ts';
 
 /** The columns of a record type, one per leaf (scalar component), in a single buffer. */
 export interface LeafColumns {

@@ -11,10 +11,9 @@ import {
   type Length,
   type Limits,
 } from '../../primitives/contract/backend.ts';
-import { createCache } from '../../primitives/host/cache.ts';
+import { cached, createCache } from '../../primitives/host/cache.ts';
 import type { Url } from '../../primitives/host/platform-types.ts';
 import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
-import { cached } from '../common/cached.ts';
 import { createWatchdog, type Watchdog } from '../common/watchdog.ts';
 import { createHeldCommands, isTiled } from './commands/held-commands.ts';
 import type { Addresses, Kernel, Launch, Launcher } from './commands/launch.ts';

@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
-import { ratio, rootOfRatio } from '../../algorithms/exact-ratio.ts';
-import { fractionOf } from '../../algorithms/tables/interpolation.ts';
+import { fractionOf, ratio, rootOfRatio } from '../../algorithms/exact-ratio.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { isNearest } from './nearest-f64.ts';

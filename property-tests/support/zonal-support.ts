@@ -1,6 +1,8 @@
 import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Cells, RasterSource, Sample } from '../../algorithms/geometry/raster.ts';
 import type { AnyHistogram } from '../../algorithms/zonal/index.ts';
+import { type ZonalJob, zonalHistogram } from '../../algorithms/zonal/index.ts';
+import { open } from '../../index.ts';
 
 /** Converts a histogram to text, so that tests can compare all of its bytes. */
 export const plain = (histogram: AnyHistogram): string =>
@@ -82,4 +84,14 @@ export function zonesOf(all: readonly Rings[]): Zones {
     },
     crs: undefined,
   };
+}
+
+/** The texts of a histogram on the reference and on workers, each by tiles of two sizes. They must be equal. */
+export async function textsOnThreads(job: ZonalJob): Promise<string[]> {
+  const texts: string[] = [];
+  for (const backend of ['reference', 'workers'] as const) {
+    await using context = await open({ backend });
+    for (const tile of [undefined, 32]) texts.push(plain(await zonalHistogram(context, { ...job, tile })));
+  }
+  return texts;
 }

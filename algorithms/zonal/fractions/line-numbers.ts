@@ -65,7 +65,7 @@ export interface Progression {
 /** Numbers of at most this size can be divided exactly in f64. */
 const EXACT = 2 ** 52;
 
-/** Where a line is at t = `strip` + k, in cells: s, rounded down to units of 2⁻³¹ of a cell. */
+/** Where a line is at t = `strip` + k, in cells: s, rounded down to units of 2⁻³¹ of a cell. Any slope will do. */
 export function crossingsOfStrips({ t0, s0, dt, ds }: Line, strip: number): Progression {
   const before = strip * STEPS - t0;
   if (Math.abs(ds) * Math.max(Math.abs(before), STEPS) >= EXACT || dt * HALVES >= EXACT) {
@@ -88,21 +88,8 @@ export function crossingsOfStrips({ t0, s0, dt, ds }: Line, strip: number): Prog
  * in the direction in which s changes, which it must.
  */
 export function crossingsOfBorders({ t0, s0, dt, ds }: Line, border: number): Progression {
-  const divisor = Math.abs(ds);
-  const before = (border * STEPS - s0) * Math.sign(ds);
-  if (dt * Math.max(Math.abs(before), STEPS) >= EXACT) {
-    const first = BigInt(dt) * BigInt(before) + BigInt(t0) * BigInt(divisor);
-    return progressionOf(first * BigInt(HALVES), BigInt(dt) * 2n ** 31n, divisor);
-  }
-  const first = inHalves(dt * before, divisor);
-  const by = inHalves(dt * STEPS, divisor);
-  return {
-    whole: BigInt(t0) * BigInt(HALVES) + first.quotient,
-    step: by.quotient,
-    start: first.rest,
-    rest: by.rest,
-    divisor,
-  };
+  const along = Math.sign(ds);
+  return crossingsOfStrips({ t0: s0 * along, s0: t0, dt: ds * along, ds: dt }, border * along);
 }
 
 function progressionOf(first: bigint, by: bigint, divisor: number): Progression {

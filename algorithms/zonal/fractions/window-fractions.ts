@@ -15,6 +15,7 @@ import {
   scatterReduce,
   sequence,
 } from '../../../primitives/index.ts';
+import { wordsOfZone } from '../tile-pairs.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from '../window-plan.ts';
 import { piecesOfStrip, stripsInWindow } from './cell-pieces.ts';
 import { ONE } from './line-numbers.ts';
@@ -190,13 +191,6 @@ export async function listCells(
     context.dispose(numbers);
   }
 }
-
-const wordsOfZone = fn(
-  'wordsOfZone',
-  { zone: u32, zones: array(u32), tile: uniform(u32) },
-  u32,
-  ({ zone, zones, tile }) => zones.at(zone.mul(ZONE_STRIDE).add(ZONE_FIELDS.tiles)).mul(tile).mul(tile.shr(5)),
-);
 
 const rowOfWord = fn(
   'rowOfWord',

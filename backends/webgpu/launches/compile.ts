@@ -1,6 +1,5 @@
 import type { Counters } from '../../../primitives/contract/backend.ts';
-import { createCache } from '../../../primitives/host/cache.ts';
-import { cached } from '../../common/cached.ts';
+import { cached, createCache } from '../../../primitives/host/cache.ts';
 import type { BufferPart } from '../memory/part.ts';
 import type { DispatchRecorder, SlotPlace } from './recorder.ts';
 

@@ -1,7 +1,7 @@
 import { ArgumentError, OutOfMemoryError } from '../../../primitives/checks/errors.ts';
+import { cached } from '../../../primitives/host/cache.ts';
 import { createStructures } from '../../../primitives/host/structures.ts';
 import type { Script, ScriptCall } from '../../../primitives/prepared/script.ts';
-import { cached } from '../../common/cached.ts';
 import type { Engine } from '../launches/engine.ts';
 import type { ParameterSlot } from '../launches/recorder.ts';
 import type { Memory, MemoryPool } from '../memory/memory.ts';

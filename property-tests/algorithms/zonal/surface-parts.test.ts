@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { RasterSource, Sample } from '../../../algorithms/geometry/raster.ts';
-import { type Binning, surfaceHistogram } from '../../../algorithms/zonal/index.ts';
+import { surfaceHistogram } from '../../../algorithms/zonal/index.ts';
 import {
   countPart,
   createPartSums,
@@ -18,6 +18,7 @@ import type { Context } from '../../../primitives/index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
 import { randomCells } from '../../fixtures/random-raster.ts';
+import { binnings, corners } from '../../fixtures/random-zonal-jobs.ts';
 import { fc, test } from '../../law-test.ts';
 import { someStatistics } from '../../support/some-statistics.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';
@@ -73,17 +74,6 @@ function cutAt(plan: ReturnType<typeof planSurface>, shares: readonly (readonly 
     return rows.slice(1).flatMap((end, i) => (rows[i]! < end ? [surfacePart(plan, at, rows[i]!, end)] : []));
   });
 }
-
-const corners = fc.array(fc.tuple(...[0, 1, 2, 3].map(() => fc.double({ min: -0.2, max: 1.2, noNaN: true }))), {
-  minLength: 1,
-  maxLength: 5,
-});
-const binnings = fc.constantFrom<Binning>(
-  { kind: 'even', low: -40000, high: 40000, width: 5000 },
-  { kind: 'edges', edges: [-1e9, -3, 0, 40, 70, 1e9] },
-  { kind: 'unique' },
-  { kind: 'none' },
-);
 
 const surfaces = fc.record({
   width: fc.integer({ min: 1, max: 60 }),

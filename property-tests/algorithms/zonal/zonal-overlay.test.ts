@@ -1,24 +1,14 @@
 import { expect } from 'vitest';
 import type { RasterSource, Sample } from '../../../algorithms/geometry/raster.ts';
-import { type Binning, createOverlay, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { createOverlay, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openPackedRaster } from '../../../formats/packed-raster.ts';
 import { ArgumentError } from '../../../primitives/index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
 import { randomCells } from '../../fixtures/random-raster.ts';
+import { binnings, corners } from '../../fixtures/random-zonal-jobs.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, plain, type Rings, rasterOf, zonesOf } from '../../support/zonal-support.ts';
-
-const corners = fc.array(fc.tuple(...[0, 1, 2, 3].map(() => fc.double({ min: -0.2, max: 1.2, noNaN: true }))), {
-  minLength: 1,
-  maxLength: 5,
-});
-const binnings = fc.constantFrom<Binning>(
-  { kind: 'even', low: -40000, high: 40000, width: 5000 },
-  { kind: 'edges', edges: [-1e9, -3, 0, 40, 70, 1e9] },
-  { kind: 'unique' },
-  { kind: 'none' },
-);
 
 const LIKE_FIRST = { grid: {}, fill: 'union', tile: 32 } as const;
 

@@ -1,7 +1,7 @@
 import type { Program } from '../../../../primitives/contract/backend.ts';
 import { read, record } from '../../../../primitives/functors/recorder.ts';
+import { cached } from '../../../../primitives/host/cache.ts';
 import type { Module, ScalarType } from '../../../../primitives/ir/ir.ts';
-import { cached } from '../../../common/cached.ts';
 import type { Memory } from '../../memory/memory.ts';
 
 /** A program that returns element `index` of each of several columns of words. */
