@@ -43,7 +43,7 @@ export async function inputFacts(zones: string, paths: readonly string[]): Promi
 export function countedOf(counting: Counting, surface: number): TotalsOptions {
   const rasters = counting.surfaces[surface]!.map(({ raster }) => raster);
   const edges = binEdges(counting.options.binning);
-  return totalsOptions(jobOf(counting), rasters[0]!, edges, slotsFor(edges.lower.length, rasters));
+  return totalsOptions(jobOf(counting), rasters, edges, slotsFor(edges.lower.length, rasters));
 }
 
 /** Snaps the zones to the grid of a surface. Large, so it is made when needed, and not kept. */

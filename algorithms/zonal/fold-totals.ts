@@ -1,3 +1,5 @@
+import type { RasterGrid } from '../geometry/raster.ts';
+import { placeOfCell, type WindowPlace } from './cell-order.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { digitsName, type Fold, type FoldSums, wordsIn } from './fold.ts';
 import type { Folded } from './statistic-kinds.ts';
@@ -16,7 +18,7 @@ export type PartialStatistics = { readonly zone: Uint32Array } & {
 /** What is folded of the zones of a job, over all windows. */
 export interface FoldTotals {
   /** Adds a window. Zone `i` of the window is zone `members[i]` of the job. */
-  add(members: Uint32Array, window: FoldedWindow, homes: HomeGroups): void;
+  add(members: Uint32Array, window: FoldedWindow, homes: HomeGroups, place: WindowPlace): void;
   addPart(part: PartialStatistics): void;
   /** What was added so far. Nothing changes it later. */
   part(): PartialStatistics;
@@ -34,14 +36,15 @@ export function createFoldTotals(folds: readonly Fold[]): FoldTotals {
     else for (const fold of folds) fold.add(sums, more);
   };
   return {
-    add(members, window, homes) {
+    add(members, window, homes, place) {
       const columns = folds.map((fold) => wordsIn(fold, window, fold.neutral.length));
       const digits = folds.map((fold) => window[digitsName(fold)]);
+      const placeOf = (cell: number): bigint => placeOfCell(place, cell);
       window.zone.forEach((zone, row) => {
         const sums = {} as FoldSums;
         const hasData = folds.every((fold, at) => {
           const words = columns[at]!.map((column) => column[row]!);
-          return fold.read(words, sums, { zone, digits: digits[at], homes });
+          return fold.read(words, sums, { zone, digits: digits[at], homes, placeOf });
         });
         if (hasData) addZone(members[zone]!, sums);
       });
@@ -64,7 +67,11 @@ export function createFoldTotals(folds: readonly Fold[]): FoldTotals {
 }
 
 /** Whether columns that come from another process have all fields, with values that can be true. */
-export function areFolded(folds: readonly Fold[], { zone, ...columns }: PartialStatistics): boolean {
+export function areFolded(
+  folds: readonly Fold[],
+  { zone, ...columns }: PartialStatistics,
+  grids: readonly RasterGrid[],
+): boolean {
   const isColumn = (column: unknown, type: FieldType): boolean =>
     (type === 'number' ? column instanceof Float64Array : Array.isArray(column)) &&
     (column as ArrayLike<unknown>).length === zone.length;
@@ -72,7 +79,7 @@ export function areFolded(folds: readonly Fold[], { zone, ...columns }: PartialS
     const fields = fieldsOf([fold]);
     return (
       fields.every(([field, type]) => isColumn(columns[field], type)) &&
-      zone.every((_, row) => fold.isPossible(rowOf(fields, columns, row)))
+      zone.every((_, row) => fold.isPossible(rowOf(fields, columns, row), grids))
     );
   });
 }

@@ -1,4 +1,5 @@
 import type { U32 } from '../../primitives/functors/value.ts';
+import type { RasterGrid } from '../geometry/raster.ts';
 import type { HomeGroups, Power, PowerLayout } from './exact-sums.ts';
 import type { Folded } from './statistic-kinds.ts';
 
@@ -21,8 +22,10 @@ export interface Fold {
   readonly neutral: readonly number[];
   /** Begins a row of cells, in the code of a functor. */
   begin(homes: { readonly [power in Power]: U32 }): RowFold;
-  /** Makes the words of a zone from those of a row, if they differ. */
-  widen?(row: Words): Words;
+  /** Whether it needs the places of rows: the number of a row's first cell among those of the window, row by row. */
+  readonly usesPlaces?: boolean;
+  /** Makes the words of a zone from those of a row, if they differ. `place` is undefined if no fold uses places. */
+  widen?(row: Words, place: U32 | undefined): Words;
   combine(a: Words, b: Words): Words;
   /**
    * Of floats only: the powers that are summed. Those outside the home group and the next lower one are summed byte by byte,
@@ -35,8 +38,8 @@ export interface Fold {
   read(words: readonly number[], sums: FoldSums, wide: WideSums): boolean;
   /** Adds other fields of the same zone to `sums`. */
   add(sums: FoldSums, more: Folded): void;
-  /** Whether values that another process has sent can be fields of a zone. */
-  isPossible(found: Folded): boolean;
+  /** Whether values that another process has sent can be fields of a zone in rasters of these grids. */
+  isPossible(found: Folded, grids: readonly RasterGrid[]): boolean;
 }
 
 /** What is folded of a zone, as it grows. */
@@ -45,8 +48,11 @@ export type FoldSums = { -readonly [field in keyof Folded]: Folded[field] };
 /** The fold of a row, while it goes from cell to cell. */
 export interface RowFold {
   readonly words: Words;
-  /** Takes a cell with data: its ordered words. Of floats, the stored words of a value in the run that was begun. */
-  take(words: Words): void;
+  /**
+   * Takes a cell with data: its ordered words. Of floats, the stored words of a value in the run that was begun. `rank` is
+   * the number of the cell in the row.
+   */
+  take(words: Words, rank: U32): void;
   /** Of floats only: begins a run of values that have the same sign and exponent, which are the bits of `head`. */
   beginRun?(head: U32): void;
   /** Of floats only: adds a run of `count` values to the words of the row. */
@@ -55,6 +61,8 @@ export interface RowFold {
 
 /** Where a fold finds the counters of wide powers of a zone, and the home groups of the window. */
 export interface WideSums {
+  /** The place of a cell of the window; see `placeOfCell`. */
+  placeOf(cell: number): bigint;
   /** The zone, by its number in the window. */
   readonly zone: number;
   /** The counters of all zones. Undefined if the fold has none. */

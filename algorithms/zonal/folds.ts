@@ -4,6 +4,7 @@ import type { U32, Variable } from '../../primitives/functors/value.ts';
 import { isWide, type NarrowSample, type Sample, type WideSample } from '../geometry/raster.ts';
 import type { Fold, Words } from './fold.ts';
 import { orderedKey, valueOfOrderedWord } from './ordered-words.ts';
+import { placedExtremes } from './placed-extremes.ts';
 import { powerSum } from './power-sums.ts';
 import type { Folded } from './statistic-kinds.ts';
 import { storableValue } from './wide-keys.ts';
@@ -122,18 +123,17 @@ function narrowExtremes(sample: NarrowSample): Fold {
 }
 
 /** All folds, in the order of their fields in parts that processes exchange. */
-const FOLDS: readonly ((sample: Sample) => Fold)[] = [
-  extremes,
-  (sample) => powerSum('sum', 1, sample),
-  (sample) => powerSum('squares', 2, sample),
-];
+function foldsFor(sample: Sample, usesPlaces: boolean): readonly Fold[] {
+  return [(usesPlaces ? placedExtremes : extremes)(sample), powerSum('sum', 1, sample), powerSum('squares', 2, sample)];
+}
 
 const known = new Map<string, readonly Fold[]>();
 
 /** The folds that give some fields. They are the same objects for the same sample type and fields. */
 export function foldsOf(sample: Sample, fields: ReadonlySet<keyof Folded>): readonly Fold[] {
   const key = [sample, ...fields].join();
-  const folds = known.get(key) ?? FOLDS.map((fold) => fold(sample)).filter((fold) => givesAny(fold, fields));
+  const usesPlaces = fields.has('minimumPlace') || fields.has('maximumPlace');
+  const folds = known.get(key) ?? foldsFor(sample, usesPlaces).filter((fold) => givesAny(fold, fields));
   known.set(key, folds);
   return folds;
 }

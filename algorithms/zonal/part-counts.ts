@@ -7,7 +7,7 @@ import { areFolded, type PartialStatistics } from './fold-totals.ts';
 import type { PartCounts } from './surface-parts.ts';
 import type { TotalsOptions } from './totals.ts';
 
-type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | keyof Wanted>;
+type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | 'grids' | keyof Wanted>;
 
 /**
  * Checks counts that come from another process or from a file, so that no wrong number enters a sum without a word.
@@ -15,13 +15,13 @@ type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | keyof Wanted>;
  * @throws FormatError `zonal/part-counts` if they cannot be counts of this job.
  */
 export function checkPartCounts(given: unknown, counted: Counted): PartCounts {
-  const { zones, sample, slots } = counted;
+  const { zones, sample, slots, grids } = counted;
   const { leftOut, counts, statistics: found, unique } = fieldsOf<PartCounts>(given);
   const folds = wantedFolds(counted, sample);
   const isGood =
     isWhole(leftOut) &&
     areCounters(counts, zones, slots.count) &&
-    (folds.length > 0 ? areStatistics(found, folds, zones) : found === undefined) &&
+    (folds.length > 0 ? areStatistics(found, folds, zones, grids) : found === undefined) &&
     (wantsValues(counted) ? arePairs(unique, zones, isWide(sample)) : unique === undefined);
   if (isGood) return given as PartCounts;
   throw new FormatError('zonal/part-counts', 'The counts of a part of the rasters are damaged.', {
@@ -41,9 +41,11 @@ function areCounters(given: unknown, zones: number, slots: number): boolean {
   return count.every((cells) => isWhole(cells) && cells > 0);
 }
 
-function areStatistics(given: unknown, folds: readonly Fold[], zones: number): boolean {
+function areStatistics(given: unknown, folds: readonly Fold[], zones: number, grids: Counted['grids']): boolean {
   const { zone } = fieldsOf<NonNullable<PartCounts['statistics']>>(given);
-  return zone instanceof Uint32Array && areAscending(zone, zones) && areFolded(folds, given as PartialStatistics);
+  return (
+    zone instanceof Uint32Array && areAscending(zone, zones) && areFolded(folds, given as PartialStatistics, grids)
+  );
 }
 
 function arePairs(given: unknown, zones: number, areWide: boolean): boolean {

@@ -23,7 +23,7 @@ export interface RasterParts {
 /** What the parts are made of. */
 export interface PartsOptions {
   readonly rasters: readonly RasterSource[];
-  readonly places: readonly PlacedRaster[];
+  readonly places: readonly (PlacedRaster & Pick<RasterPart, 'number' | 'firstRow'>)[];
   readonly edges: BinEdges;
   readonly slots: Slots;
   place(at: number): PlacedZones;
@@ -65,7 +65,8 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
         const make = (): Pick<PlacedOverlay, 'placed' | 'edges'> => placeEdges(context, place(at), raster, pixels);
         const kept = overlay?.placedOn(context, raster, places[at]!, [fill, pixels], make);
         const { placed, edges: table } = kept ?? make();
-        const part = { raster, taken: places[at]!.taken, edges: table, classifier: classifierOf(raster), kept };
+        const { taken, number, firstRow } = places[at]!;
+        const part = { raster, number, firstRow, taken, edges: table, classifier: classifierOf(raster), kept };
         const state = { waiting: 0, isPlanned: false };
         open.set(part, state);
         for (const window of partWindows(job, part, placed)) {

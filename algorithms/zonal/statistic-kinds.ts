@@ -1,4 +1,4 @@
-import type { Sample, Scaling } from '../geometry/raster.ts';
+import type { RasterGrid, Sample, Scaling } from '../geometry/raster.ts';
 
 /** What is folded of the stored values of a zone, exactly and in any order; `folds.ts` says how. */
 export interface Folded {
@@ -8,12 +8,17 @@ export interface Folded {
   /** Sums of the first and second powers of the values, as the integers of {@link exactSum} and `exactSquares`. */
   readonly sum: bigint;
   readonly squares: bigint;
+  /** The first cells with the minimum and the maximum, as places of `cell-order.ts`. */
+  readonly minimumPlace: bigint;
+  readonly maximumPlace: bigint;
 }
 
 /** How the values of a raster are stored. */
 export interface Stored {
   readonly sample: Sample;
   readonly scaling?: Scaling | undefined;
+  /** The grids of the rasters, by their numbers in places. */
+  readonly grids: readonly RasterGrid[];
 }
 
 /**

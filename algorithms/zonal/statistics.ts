@@ -1,5 +1,6 @@
 import { type Fraction, fractionOf, ratio, rootOfRatio } from '../exact-ratio.ts';
 import { interpolated, placeBetween, rankAmong, ranksOf } from '../tables/interpolation.ts';
+import { centreOf } from './cell-order.ts';
 import { exactSquares, exactSum, scaledSum } from './exact-sums.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Folded, FoldedStatistic, RankStatistic, Statistic, StatisticFamily } from './statistic-kinds.ts';
@@ -24,6 +25,10 @@ export const STATISTICS: readonly (Statistic | StatisticFamily)[] = [
   ofSpread('stdev', 'square root of variance', 0n, rootOfRatio),
   ofSpread('variance_samp', 'Σ(x − mean)² / (count − 1), of a sample; blank for one cell', 1n, ratio),
   ofSpread('stdev_samp', 'square root of variance_samp', 1n, rootOfRatio),
+  centre('min_center_x', 'min', 'X'),
+  centre('min_center_y', 'min', 'Y'),
+  centre('max_center_x', 'max', 'X'),
+  centre('max_center_y', 'max', 'Y'),
   quantile('median', 'quantile(0.5)', 0.5),
   {
     name: 'quantile',
@@ -92,6 +97,16 @@ function ofSpread(
     const spread = count * second.numerator * unit - first.numerator ** 2n * second.denominator;
     const divisor = count * (count - less) * unit * second.denominator;
     return round(spread * scale.numerator ** 2n, divisor * scale.denominator ** 2n);
+  });
+}
+
+/** A coordinate of the centre of the first cell with the smallest or largest value. Stored values decide. */
+function centre(name: string, which: 'min' | 'max', axis: 'X' | 'Y'): FoldedStatistic {
+  const value = which === 'min' ? 'smallest' : 'largest';
+  const meaning = `${axis.toLowerCase()} of the first cell, in the order of rows, with the ${value} value`;
+  return folded(name, meaning, ['minimumPlace', 'maximumPlace'], (zone, _, { scaling, grids }) => {
+    const isMinimum = (which === 'min') !== isReversed(scaling);
+    return centreOf(axis, isMinimum ? zone.minimumPlace : zone.maximumPlace, grids);
   });
 }
 

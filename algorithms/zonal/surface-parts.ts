@@ -108,9 +108,9 @@ export async function countPart(context: Context, job: PartJob): Promise<PartCou
   signal?.throwIfAborted();
   const raster = rowsOf(job.raster, part.firstRow, part.endRow);
   const edges = binEdges(job.binning);
-  const totals = createTotals(totalsOptions(job, raster, edges, part.slots));
+  const totals = createTotals(totalsOptions(job, [raster], edges, part.slots));
   const parts = createParts(context, job, {
-    ...{ rasters: [raster], places: [part], edges, slots: part.slots },
+    ...{ rasters: [raster], places: [{ ...part, number: part.raster }], edges, slots: part.slots },
     place: () => placeOn(raster, part, zonesInRows(onGrid, part.row, part.row + raster.height), job),
     onDone: () => undefined,
   });

@@ -40,7 +40,7 @@ export function planSurface(job: CountJob & { readonly rasters: readonly RasterS
   return {
     ...{ rasters, places, edges, slots },
     place: (at) => placeOn(rasters[at]!, places[at]!, onGrid.get(places[at]!.grid)!, job),
-    counted: totalsOptions(job, rasters[0]!, edges, slots),
+    counted: totalsOptions(job, rasters, edges, slots),
     resultOf(totals, leftOut) {
       const { near, ...found } = totals.finish();
       const overlapping = new Set([...onGrid.values()].flatMap(({ sheets }) => Array.from(sheets?.overlapping ?? [])));
@@ -65,15 +65,16 @@ export function planSurface(job: CountJob & { readonly rasters: readonly RasterS
   };
 }
 
-/** What totals of a job count. Rasters of a surface agree in all that is asked of `raster`. */
+/** What totals of a job count. Rasters of a surface agree in all but their grids. */
 export function totalsOptions(
   job: CountJob,
-  { sample, scaling }: RasterSource,
+  rasters: readonly RasterSource[],
   edges: BinEdges,
   slots: Slots,
 ): TotalsOptions {
   const { zones, binning, statistics, memoryBytes = DEFAULT_MEMORY } = job;
-  return { zones: zones.names.length, sample, scaling, binning, slots, edges, statistics, memoryBytes };
+  const { sample, scaling } = rasters[0]!;
+  return { zones: zones.names.length, sample, scaling, grids: rasters, binning, slots, edges, statistics, memoryBytes };
 }
 
 /** Places zones on a raster that begins at a cell of their grid. */

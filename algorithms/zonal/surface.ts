@@ -28,7 +28,8 @@ export async function countSurface(context: Context, job: SurfaceJob<ChosenStati
   signal?.throwIfAborted();
   const plan = planSurface(job);
   const totals = createTotals(plan.counted);
-  const parts = createParts(context, job, { ...plan, onDone: (raster) => job.onCounted?.(raster) });
+  const places = plan.places.map((place, number) => ({ ...place, number, firstRow: 0 }));
+  const parts = createParts(context, job, { ...plan, places, onDone: (raster) => job.onCounted?.(raster) });
   const cells = rasters.reduce((sum, { width, height }) => sum + width * height, 0);
   const onPassed = (done: number): void => job.onProgress?.(done, cells);
   let leftOut = 0;

@@ -107,6 +107,31 @@ export function wordRows(
   });
 }
 
+const wordPlace = forTile((tile) =>
+  fn(
+    'wordPlace',
+    { index: u32, pairTile: array(u32), tileColumns: uniform(u32), columns: uniform(u32) },
+    u32,
+    ({ index, pairTile, tileColumns, columns }) => {
+      const { pair, row, step } = splitIndex(index, tile);
+      const number = pairTile.at(pair);
+      const down = number.div(tileColumns);
+      const right = number.sub(down.mul(tileColumns));
+      return down.mul(tile).add(row).mul(columns).add(right.mul(tile)).add(step.shl(5));
+    },
+  ),
+);
+
+/** For each row of {@link wordRows}, the number of its first cell among those of the window, row by row, as a view. */
+export function wordPlaces(context: Context, { plan, pairs }: Coverage): Column<'u32'> {
+  const { tile, tileColumns, window } = plan;
+  return map(wordPlace(tile), {
+    index: sequence(scaleLength(context, pairs.zone.length, (tile * tile) / 32)),
+    pairTile: context.column(pairs.tile),
+    ...{ tileColumns, columns: window.columns },
+  });
+}
+
 const tileRow = fn(
   'tileRow',
   { index: u32, tiles: array(u32), tileStarts: array(u32), tile: uniform(u32), pitch: uniform(u32) },

@@ -1,4 +1,5 @@
 import type { BinEdges, Slots } from './binning.ts';
+import type { WindowPlace } from './cell-order.ts';
 import { type CountedSlots, createCountTotals, type ZoneCounters } from './count-totals.ts';
 import { type Wanted, wantedFolds, wantedStatistics, wantsValues } from './counting-way.ts';
 import type { HomeGroups } from './exact-sums.ts';
@@ -13,6 +14,7 @@ export interface WindowTotals {
   readonly counts: CountedSlots;
   readonly folded?: FoldedWindow;
   readonly homes: HomeGroups;
+  readonly place: WindowPlace;
   readonly unique?: UniqueRows;
 }
 
@@ -60,7 +62,7 @@ export function createTotals(options: TotalsOptions): Totals {
   return {
     add(members, window) {
       counts.add(members, window.counts);
-      if (window.folded !== undefined) folds?.add(members, window.folded, window.homes);
+      if (window.folded !== undefined) folds?.add(members, window.folded, window.homes, window.place);
       if (window.unique !== undefined) unique?.add(members, window.unique);
     },
     addPartial(other) {

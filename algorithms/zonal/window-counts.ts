@@ -13,7 +13,7 @@ import { type SlotCounts, slotCounts } from './slot-counts.ts';
 import { type UniqueCounts, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
 import { zoneRows } from './zone-cells.ts';
-import { foldRows, type WindowFolds } from './zone-folds.ts';
+import { foldRows, usePlaces, type WindowFolds } from './zone-folds.ts';
 
 /** What is counted of the zones in a window. */
 interface WindowCounts {
@@ -55,8 +55,9 @@ export function windowCounts(
   const zones = hidden === undefined ? coverage : hideCells(context, coverage, hidden);
   const zonesMet = coverage.plan.zones.length;
   const found = { sample, cells: column, classifier, homes };
+  const folds = wantedFolds(job, sample);
   const rows = wantsRows(job)
-    ? context.scope(() => foldRows(context, wantedFolds(job, sample), zoneRows(context, zones), zonesMet, found))
+    ? context.scope(() => foldRows(context, folds, zoneRows(context, zones, usePlaces(folds)), zonesMet, found))
     : undefined;
   const counts =
     job.binning.kind === 'none'

@@ -86,6 +86,9 @@ export type CountJob = Omit<ZonalJob, 'raster' | keyof Wanted> & Wanted;
 /** One raster of a job, with what its windows need besides cells. */
 export interface RasterPart {
   readonly raster: RasterSource;
+  /** The number of the raster in its surface, and the row of it that is the first row here. */
+  readonly number: number;
+  readonly firstRow: number;
   /** Boxes of cells that rasters named before hold. They are left out. */
   readonly taken: readonly Box[];
   readonly edges: EdgeTable;
@@ -326,7 +329,7 @@ function sumOf(counts: Uint32Array): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-type Found = Omit<WindowTotals, 'homes'> & { readonly leftOut?: Uint32Array; readonly damage?: Uint32Array };
+type Found = Omit<WindowTotals, 'homes' | 'place'> & { readonly leftOut?: Uint32Array; readonly damage?: Uint32Array };
 
 /** Counts a window. Returns the number of cells of its zones that other rasters hold; a cell in two zones counts twice. */
 async function countWindow(context: Context, job: CountJob, loaded: LoadedWindow, totals: Totals): Promise<number> {
@@ -347,7 +350,9 @@ async function countWindow(context: Context, job: CountJob, loaded: LoadedWindow
     const { leftOut, damage, ...found }: Found = await context.read(results as Required<typeof results>);
     const error = damage && isEncoded(cells) && cells.errorOf(damage[0]!);
     if (error) throw error;
-    totals.add(plan.zones, { ...found, homes });
+    const { row, column, columns } = plan.window;
+    const place = { raster: part.number, row: part.firstRow + row, column, columns };
+    totals.add(plan.zones, { ...found, homes, place });
     return leftOut === undefined ? 0 : sumOf(leftOut);
   } finally {
     context.dispose(results);

@@ -8,7 +8,7 @@ import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import type { Words } from './fold.ts';
 import { orderedKey } from './ordered-words.ts';
-import { wordRows } from './tiles.ts';
+import { wordPlaces, wordRows } from './tiles.ts';
 import { orderedWords } from './wide-words.ts';
 import { ABSENT } from './window-plan.ts';
 
@@ -20,13 +20,15 @@ export type ZoneRows = {
   readonly zone: Column<'u32'>;
   readonly cell: Column<'u32'>;
   readonly mask: Column<'u32'>;
+  /** The number of the row's first cell among those of the window, row by row, if asked for. */
+  readonly place?: Column<'u32'>;
 };
 
 /** The rows of all zones of a window, ordered by zone, as materialized columns. */
-export function zoneRows(context: Context, coverage: Coverage): ZoneRows {
+export function zoneRows(context: Context, coverage: Coverage, withPlaces = false): ZoneRows {
   return context.scope(() => {
     const { active, ...rows } = wordRows(context, coverage);
-    return copyIf(rows, active);
+    return withPlaces ? copyIf({ ...rows, place: wordPlaces(context, coverage) }, active) : copyIf(rows, active);
   });
 }
 

@@ -62,7 +62,7 @@ export function foldRows(
   zones: number,
   { sample, cells, classifier, homes }: FoldedCells,
 ): { readonly folded?: WindowFolds; readonly counted: CountedRows } {
-  const { zone, cell, mask } = rows;
+  const { zone, cell, mask, place } = rows;
   const captures = { ...classifier.captures, ...(isFloat(sample) && { home1: homes[1], home2: homes[2] }) };
   const row = map(rowFunctor(classifier, sample, folds), { cell, mask, cells, ...captures } as never);
   // Materialized, because the reduction reads every row several times.
@@ -70,11 +70,12 @@ export function foldRows(
   const counted = { zone, mask, data: data! };
   if (folds.length === 0) return { counted };
   const { widen, combine } = zoneFunctors(folds);
-  const { keys, values } = reduceByKey(zone, widen ? map(widen, words as never) : words, combine);
+  const ofRows = place === undefined ? words : { ...words, place };
+  const { keys, values } = reduceByKey(zone, widen ? map(widen, ofRows as never) : words, combine);
   const digits = folds.flatMap((fold) => {
     if (fold.widePower === undefined || !isFloat(sample)) return [];
     const wide = map(isWide, { wide: wordsIn(fold, words, fold.rowWords).at(-1)! });
-    const wideCells = zoneCells(context, copyIf(rows, wide), cells, classifier);
+    const wideCells = zoneCells(context, copyIf({ zone, cell, mask }, wide), cells, classifier);
     return [[digitsName(fold), wideDigits(context, sample, fold.widePower, zones, wideCells, homes)] as const];
   });
   return { folded: { zone: keys, ...(values as Columns), ...Object.fromEntries(digits) }, counted };
@@ -86,7 +87,10 @@ export function foldRows(
  * counters of wide powers are added per zone.
  */
 export function foldWords({ words, zones }: WindowPlan, folds: readonly Fold[]): number {
-  const ofRows = folds.reduce((sum, { rowWords, neutral }) => sum + rowWords + neutral.length, 4);
+  const ofRows = folds.reduce(
+    (sum, { rowWords, neutral }) => sum + rowWords + neutral.length,
+    usePlaces(folds) ? 6 : 4,
+  );
   const counters = folds.reduce((sum, { layout }) => sum + (layout?.counters ?? 0), 0);
   return ofRows * words + counters * zones.length;
 }
@@ -98,6 +102,11 @@ export function foldWords({ words, zones }: WindowPlan, folds: readonly Fold[]):
 export const NEAR_SHIFT = 8;
 
 const variantOf = createVariants<Classifier, ReturnType<typeof defineRowFunctor>>(2);
+
+/** Whether any fold needs the places of rows. */
+export function usePlaces(folds: readonly Fold[]): boolean {
+  return folds.some((fold) => fold.usesPlaces);
+}
 
 /** The functor that folds a row of up to 32 cells, and counts its cells with data. */
 function rowFunctor(classifier: Classifier, sample: Sample, folds: readonly Fold[]) {
@@ -139,10 +148,10 @@ function foldIntegers(
   parts: readonly RowFold[],
 ): U32 {
   const data = Var(u32(0));
-  forEachCell(classifier, row, (raw) => {
+  forEachCell(classifier, row, (raw, rank) => {
     If(classifier.isData(raw, captured), () => {
       const words = orderedRaw(sample, raw);
-      for (const part of parts) part.take(words);
+      for (const part of parts) part.take(words, rank);
       data.set(data.add(1));
     });
   });
@@ -173,11 +182,11 @@ function foldFloats(
       for (const part of parts) part.endRun!(head, count);
     });
   };
-  const take = (raw: Words): void => {
+  const take = (raw: Words, rank: U32): void => {
     count.set(count.add(1));
-    for (const part of parts) part.take(raw);
+    for (const part of parts) part.take(raw, rank);
   };
-  forEachCell(classifier, row, (raw) => {
+  forEachCell(classifier, row, (raw, rank) => {
     const own = raw.at(-1)!.shr(fractionBits);
     If(own.ne(head), () => {
       endRun();
@@ -187,19 +196,23 @@ function foldFloats(
       isMixed.set(classifier.mayLackData(own, captured));
     });
     If(isMixed, () => {
-      If(classifier.isData(raw, captured), () => take(raw)).Else(() => {
+      If(classifier.isData(raw, captured), () => take(raw, rank)).Else(() => {
         if (countsNear) near.set(near.add(select(u32(0), u32(1), classifier.isNear(raw, captured))));
       });
-    }).Else(() => take(raw));
+    }).Else(() => take(raw, rank));
   });
   endRun();
   return data.or(near.shl(NEAR_SHIFT));
 }
 
 /** Calls `body` for each cell of a row that is in the zone. */
-function forEachCell(classifier: Classifier, { cell, mask, cells }: CellRow, body: (raw: Words) => void): void {
+function forEachCell(
+  classifier: Classifier,
+  { cell, mask, cells }: CellRow,
+  body: (raw: Words, rank: U32) => void,
+): void {
   For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
-    If(mask.shr(rank).and(1).eq(1), () => body(classifier.cellAt(cells, cell.add(rank))));
+    If(mask.shr(rank).and(1).eq(1), () => body(classifier.cellAt(cells, cell.add(rank)), rank));
   });
 }
 
@@ -221,10 +234,11 @@ const zoneFunctors = memoized((folds: readonly Fold[]) => {
     commutative: true,
     name: 'addFolds',
   });
-  const widen = fn('widenRow', rowShape(folds), shape, (row) =>
+  const parameters = { ...rowShape(folds), ...(usePlaces(folds) && { place: u32 }) };
+  const widen = fn('widenRow', parameters, shape, (row) =>
     namedWords(folds, (fold) => {
-      const words = wordsIn(fold, row, fold.rowWords);
-      return fold.widen?.(words) ?? words;
+      const words = wordsIn(fold, row as { readonly [name: string]: U32 }, fold.rowWords);
+      return fold.widen?.(words, row.place) ?? words;
     }),
   );
   return { combine, widen: folds.some((fold) => fold.widen) ? widen : undefined };

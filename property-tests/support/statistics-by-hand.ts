@@ -45,16 +45,18 @@ function variance(zone: DataOfZone, less: number): readonly [bigint, bigint] | u
   return [sumOf(all.map((each) => (n * each - sum) ** 2n)), (n * n * divisor) << (4n * UNIT)];
 }
 
-/** The f64 whose neighbourhood, from halfway to the one below to halfway to the one above, holds the root of a fraction. */
+/** The f64 nearest to the root of a fraction: its neighbours are not nearer. Of two that are as near, the even one. */
 function root([numerator, denominator]: readonly [bigint, bigint]): number {
   let near = Math.sqrt(ratio(numerator, denominator));
-  const isBelow = (a: number, b: number): boolean => {
-    // Whether (a + b) / 2 is below the root: its square is below the fraction.
-    const sum = exactWide(a) + exactWide(b);
-    return sum * sum * denominator < numerator << (2n * (WIDE + 1n));
+  // Whether the root lies beyond the middle of both numbers; or in the middle, and `near` is odd.
+  const isNearer = (other: number): boolean => {
+    const sum = exactWide(near) + exactWide(other);
+    const [square, wanted] = [sum * sum * denominator, numerator << (2n * (WIDE + 1n))];
+    if (square === wanted) return new BigInt64Array(Float64Array.of(near).buffer)[0]! % 2n !== 0n;
+    return other > near ? square < wanted : square > wanted;
   };
-  while (isBelow(near, next(near, 1))) near = next(near, 1);
-  while (near > 0 && !isBelow(near, next(near, -1))) near = next(near, -1);
+  while (isNearer(next(near, 1))) near = next(near, 1);
+  while (near > 0 && isNearer(next(near, -1))) near = next(near, -1);
   return near;
 }
 

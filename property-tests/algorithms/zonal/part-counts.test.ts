@@ -5,7 +5,14 @@ import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 
 const slots = { bins: 3, nodata: 3, below: 4, above: 5, near: 6, count: 7 };
-const counted = { zones: 5, sample: 'i16' as const, slots, statistics: true, binning: { kind: 'unique' } as const };
+const counted = {
+  zones: 5,
+  sample: 'i16' as const,
+  slots,
+  statistics: true,
+  binning: { kind: 'unique' } as const,
+  grids: [],
+};
 
 const counts: PartCounts = {
   counts: {
@@ -62,4 +69,23 @@ test('counts of another job are refused', () => {
   ])
     expect(() => checkPartCounts(counts, other)).toThrow(expect.objectContaining({ code: 'zonal/part-counts' }));
   expect(() => checkPartCounts(undefined, counted)).toThrow(expect.objectContaining({ code: 'zonal/part-counts' }));
+});
+
+test('places outside the rasters are refused', () => {
+  const grid = { width: 7, height: 5, originX: 0, originY: 0, stepX: 1, stepY: -1 };
+  const grids = [grid, { ...grid, width: 9 }].map((each) => ({ ...each, crs: undefined, geographic: false }));
+  const statistics = ['max_center_y'];
+  const placed = { ...counted, statistics, grids, binning: { kind: 'none' } as const };
+  const at = (raster: number, row: number, column: number): bigint =>
+    (BigInt(raster) << 64n) | (BigInt(row) << 32n) | BigInt(column);
+  const withPlaces = (minimumPlace: unknown, maximumPlace: unknown): unknown => {
+    const { sum, ...found } = counts.statistics!;
+    const ofPlaces = { ...found, minimumPlace: [0n, minimumPlace], maximumPlace: [at(1, 4, 8), maximumPlace] };
+    return { counts: counts.counts, statistics: ofPlaces, leftOut: 0 };
+  };
+  expect(checkPartCounts(withPlaces(at(0, 4, 6), 0n), placed)).toBeDefined();
+  for (const wrong of [at(0, 4, 7), at(0, 5, 0), at(1, 0, 9), at(2, 0, 0), -1n, 3, undefined]) {
+    for (const given of [withPlaces(wrong, 0n), withPlaces(0n, wrong)])
+      expect(() => checkPartCounts(given, placed)).toThrow(expect.objectContaining({ code: 'zonal/part-counts' }));
+  }
 });

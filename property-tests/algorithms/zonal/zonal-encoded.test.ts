@@ -28,7 +28,7 @@ const binnings = fc.constantFrom<Binning>(
 
 /** Tiles are those of some files, or smaller. Windows of a few tiles take little memory. */
 const ways = fc.record({
-  statistics: fc.boolean(),
+  statistics: fc.constantFrom(true, false, ['max_center_x', 'sum', 'min_center_y']),
   tile: fc.constantFrom(32, 64),
   isCut: fc.boolean(),
   codec: fc.constantFrom<PackedCodec>('residuals', 'auto'),
@@ -47,7 +47,7 @@ onEveryBackend((opened, { runs }) => {
         return [box(x[0]!, y[0]!, x[1]! + 0.01, y[1]! + 0.01)];
       };
       const zones = zonesOf(corners.map(at));
-      const memoryBytes = isCut && 'low' in binning ? (statistics ? 120_000 : 60_000) : undefined;
+      const memoryBytes = isCut && 'low' in binning ? (statistics ? 180_000 : 60_000) : undefined;
       const job = { zones, binning, statistics, tile, memoryBytes };
       const { context } = opened();
       let windows = 0;
