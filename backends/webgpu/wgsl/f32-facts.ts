@@ -42,7 +42,7 @@ export interface F32Facts {
 export function f32FactsOf({ parameters, body }: IrFunction): F32Facts {
   const facts = new Map<number, F32Fact>();
   const uses = new Map<number, Set<OperationName | 'other'>>();
-  const terms = termsOf(sourcesOf(parameters, body));
+  const operations: Bound[] = [];
   const of = (operand: Operand): F32Fact => {
     if (operand.kind === 'literal') return factOfLiteral(Number(operand.value));
     return (operand.kind === 'local' && facts.get(operand.id)) || NOTHING;
@@ -62,15 +62,18 @@ export function f32FactsOf({ parameters, body }: IrFunction): F32Facts {
     const by = passesOn(operation, local) ? 'other' : operation.name;
     for (const operand of operation.operands) use(operand, by);
     if (local.type === 'f32') facts.set(local.id, factOf(operation, of));
-    terms.note(local, operation);
+    operations.push({ local, operation });
   });
+  const isAlgebraic = (id: number): boolean =>
+    [...(uses.get(id) ?? ['other' as const])].every((name) => algebraic.has(name));
+  const cancelling = cancellingIn(operations, sourcesOf(parameters, body), isAlgebraic);
   return {
     of,
     isUsedOnlyBy: ({ id }, names) => {
       const found = uses.get(id);
       return found !== undefined && [...found].every((name) => name !== 'other' && names.has(name));
     },
-    mayCancel: ({ id }) => terms.cancels(id) || ![...(uses.get(id) ?? ['other'])].every((name) => algebraic.has(name)),
+    mayCancel: ({ id }) => cancelling.has(id) || !isAlgebraic(id),
   };
 }
 
@@ -103,55 +106,70 @@ interface Visible {
   readonly hiders: ReadonlySet<number>;
 }
 
+/** An operation, and the local that is bound to its result. */
+interface Bound {
+  readonly local: Local;
+  readonly operation: Operation;
+}
+
 /**
- * Finds sums that compilers could simplify. If the operands of a sum share a term, compilers may cancel the term or
- * factor it out. The operands and the sum are then hidden, and each of them counts as a single term in later sums. If
- * terms of sums may be the same value, as two parameters may, the sums are hidden before another is made of them.
+ * Finds sums and products that must be hidden, because compilers could simplify sums. If the operands of a sum share a
+ * term, compilers may cancel the term or factor it out. The operands and the sum are then hidden, and each of them counts
+ * as a single term in all other sums. If terms of sums may be the same value, as two parameters may, the sums are hidden
+ * before another is made of them. What is used by other operations than the algebraic ones is hidden in any case.
+ *
+ * What is hidden changes the terms of sums before and after, so it is looked for until no more is found.
  */
-function termsOf({ termsAt, mayBeEqual }: Sources) {
+function cancellingIn(
+  operations: readonly Bound[],
+  { seenAt, mayBeEqual }: Sources,
+  isAlgebraic: (id: number) => boolean,
+): ReadonlySet<number> {
+  const hidden = new Set<number>();
   const known = new Map<number, Visible>();
-  const cancelling = new Set<number>();
   const seenOf = (operand: Operand): Visible => {
     if (operand.kind === 'local' && known.has(operand.id)) return known.get(operand.id)!;
-    return { terms: termsAt(operand), hiders: new Set() };
+    return seenAt(operand);
   };
   const hide = (operand: Operand): void => {
     for (const id of seenOf(operand).hiders) {
-      cancelling.add(id);
+      hidden.add(id);
       known.delete(id);
     }
     if (operand.kind === 'local') known.delete(operand.id);
   };
-  return {
-    note(local: Local, { name, operands }: Operation): void {
-      const { id } = local;
-      const isSum = name === 'add' || name === 'sub';
-      const isProduct = name === 'mul';
-      if (!isSum && !isProduct && !transparent.has(name)) return;
-      if (isSum) {
-        const [a, b] = operands.map(seenOf) as [Visible, Visible];
-        if (!areDisjoint(a.terms, b.terms)) {
-          operands.forEach(hide);
-          cancelling.add(id);
-        } else if (a.hiders.size + b.hiders.size > 0 && mayBeEqual(a.terms, b.terms)) operands.forEach(hide);
-      }
-      const parts = operands.map(seenOf);
-      const terms = new Set<Term>(parts.flatMap((part) => [...part.terms]));
-      if (isProduct) terms.add(id);
-      const hiders = isSum || isProduct ? [id] : parts.flatMap((part) => [...part.hiders]);
-      // The bound avoids quadratic time for long chains of sums. A sum with more terms is hidden and counts as a single
-      // term.
-      if (terms.size > MAX_TERMS) for (const hider of hiders) cancelling.add(hider);
-      else known.set(id, { terms, hiders: new Set(hiders) });
-    },
-    cancels: (id: number): boolean => cancelling.has(id),
+  const note = ({ local: { id }, operation: { name, operands } }: Bound): void => {
+    const isSum = name === 'add' || name === 'sub';
+    const isProduct = name === 'mul';
+    if (!isSum && !isProduct && !transparent.has(name)) return;
+    if ((isSum || isProduct) && !isAlgebraic(id)) hidden.add(id);
+    if (isSum) {
+      const [a, b] = operands.map(seenOf) as [Visible, Visible];
+      const isShared = !areDisjoint(a.terms, b.terms);
+      if (isShared) hidden.add(id);
+      if (isShared || (a.hiders.size + b.hiders.size > 0 && mayBeEqual(a.terms, b.terms))) operands.forEach(hide);
+    }
+    if (hidden.has(id)) return;
+    const parts = operands.map(seenOf);
+    const terms = new Set<Term>(parts.flatMap((part) => [...part.terms]));
+    if (isProduct) terms.add(id);
+    const hiders = isSum || isProduct ? [id] : parts.flatMap((part) => [...part.hiders]);
+    // The bound avoids quadratic time for long chains of sums.
+    if (terms.size > MAX_TERMS) for (const hider of hiders) hidden.add(hider);
+    else known.set(id, { terms, hiders: new Set(hiders) });
   };
+  for (let before = -1; before < hidden.size; ) {
+    before = hidden.size;
+    known.clear();
+    operations.forEach(note);
+  }
+  return hidden;
 }
 
 /** Where values of a function come from. */
 interface Sources {
-  /** The terms that an operand may be, other than a sum or product that the compiler sees. */
-  termsAt(operand: Operand): ReadonlySet<Term>;
+  /** What an operand may be: itself or what was assigned to it, and what compilers see through operations in these. */
+  seenAt(operand: Operand): Visible;
   /** Whether a term of one value may be the same value as a different term of another. */
   mayBeEqual(a: ReadonlySet<Term>, b: ReadonlySet<Term>): boolean;
 }
@@ -167,15 +185,15 @@ const MAX_FOLLOWED = 1024;
  * and elements of different arrays may be the same value, as callers may give one value twice. Compilers see all that.
  */
 function sourcesOf(parameters: readonly Local[], body: readonly Statement[]): Sources {
-  const { termOf, numberValue } = valueNumbers();
+  const { termOf, numberValue, numberResult } = valueNumbers();
   /** What is assigned to variables, by their ids, and to arrays. */
   const assigned = new Map<number | string, Operand[]>();
   /** What a local may be: the operands that it passes on, what is assigned to it, or arguments. */
   const given = new Map<number, readonly Operand[]>();
   const passing = new Set<number>();
   const sums = new Map<number, readonly Operand[]>();
-  /** Terms of different origins may be the same value. */
-  const origins = new Map<Term, Term>(parameters.map(({ id }) => [id, id]));
+  const { originOf, noteInput, noteResult } = termOrigins();
+  for (const { id } of parameters) noteInput(id, id);
   const assignedTo = (place: number | string): Operand[] => {
     if (!assigned.has(place)) assigned.set(place, []);
     return assigned.get(place)!;
@@ -189,7 +207,8 @@ function sourcesOf(parameters: readonly Local[], body: readonly Statement[]): So
       case 'let': {
         const { local, operation } = statement;
         const { name, operands } = operation;
-        numberValue(local, `${name} ${local.type}`, operands);
+        numberResult(local, operation);
+        noteResult(local, operation);
         if (transparent.has(name)) {
           passing.add(local.id);
           given.set(local.id, operands);
@@ -198,13 +217,14 @@ function sourcesOf(parameters: readonly Local[], body: readonly Statement[]): So
       }
       case 'read':
       case 'readOwned':
-        origins.set(statement.local.id, statement.array);
+        noteInput(statement.local.id, statement.array);
         return noteRead(statement, statement.array);
       // Two reads of an array may give the same element. What is written between them counts for nothing, which is safe.
       case 'readLocal':
         return noteRead(statement, `local ${statement.localArray.id}`);
       case 'var':
       case 'set':
+        noteInput(statement.local.id, statement.local.id);
         assignedTo(statement.local.id).push(statement.value);
         given.set(statement.local.id, assignedTo(statement.local.id));
         return;
@@ -217,13 +237,13 @@ function sourcesOf(parameters: readonly Local[], body: readonly Statement[]): So
         return;
       case 'call':
         for (const { id } of statement.results) {
-          origins.set(id, id);
+          noteInput(id, id);
           given.set(id, statement.args);
         }
     }
   });
-  const sourcesAt = (operand: Operand): ReadonlySet<Term> => {
-    const terms = new Set<Term>();
+  const sourcesAt = (operand: Operand): Visible => {
+    const [terms, hiders] = [new Set<Term>(), new Set<number>()];
     const seen = new Set<number>();
     // A sum is hidden if it is assigned itself, but not if it is passed on by an operation that compilers see through.
     const rest = [{ next: operand, isSeenThrough: false }];
@@ -234,31 +254,65 @@ function sourcesOf(parameters: readonly Local[], body: readonly Statement[]): So
       };
       if (next.kind !== 'local') {
         terms.add(termOf(next));
-        if (next.kind === 'uniform') origins.set(next.name, next.name);
+        if (next.kind === 'uniform') noteInput(next.name, next.name);
       } else if (!seen.has(2 * next.id + Number(isSeenThrough))) {
         seen.add(2 * next.id + Number(isSeenThrough));
         if (!passing.has(next.id)) terms.add(termOf(next));
         follow(given.get(next.id), passing.has(next.id));
-        if (isSeenThrough) follow(sums.get(next.id), true);
+        if (isSeenThrough && sums.has(next.id)) {
+          hiders.add(next.id);
+          follow(sums.get(next.id), true);
+        }
       }
-      if (terms.size > MAX_TERMS || seen.size > MAX_FOLLOWED) return new Set([ANY]);
+      if (terms.size > MAX_TERMS || seen.size > MAX_FOLLOWED)
+        return { terms: new Set([ANY]), hiders: new Set(sums.keys()) };
     }
-    return terms;
+    return { terms, hiders };
   };
-  const found = new Map<number, ReadonlySet<Term>>();
-  const originsOf = (terms: ReadonlySet<Term>): Term[] => [...terms].flatMap((term) => origins.get(term) ?? []);
+  const found = new Map<number, Visible>();
+  const originsOf = (terms: ReadonlySet<Term>): Origin[] => [...terms].flatMap((term) => originOf(term) ?? []);
   return {
-    termsAt(operand) {
+    seenAt(operand) {
       if (operand.kind !== 'local') return sourcesAt(operand);
-      const terms = found.get(operand.id) ?? sourcesAt(operand);
-      found.set(operand.id, terms);
-      return terms;
+      const seen = found.get(operand.id) ?? sourcesAt(operand);
+      found.set(operand.id, seen);
+      return seen;
     },
     mayBeEqual(a, b) {
       const [first, second] = [originsOf(a), originsOf(b)];
-      return first.some((origin) => second.some((other) => other !== origin));
+      return first.some((origin) => second.some((other) => mayCoincide(origin, other)));
     },
   };
+}
+
+/**
+ * How a term comes about: the operation that computes it, or `input`, and the parameters, arrays and other inputs on which
+ * it depends. Two of these are enough to know.
+ */
+interface Origin {
+  readonly by: OperationName | 'input';
+  readonly inputs: readonly Term[];
+}
+
+/** Whether two different terms are the same value if two inputs are: the same operation on different inputs. */
+function mayCoincide(a: Origin, b: Origin): boolean {
+  return a.by === b.by && new Set([...a.inputs, ...b.inputs]).size > 1;
+}
+
+function termOrigins() {
+  const origins = new Map<Term, Origin>();
+  return {
+    originOf: (term: Term): Origin | undefined => origins.get(term),
+    noteInput: (term: Term, input: Term): void => void origins.set(term, { by: 'input', inputs: [input] }),
+    noteResult({ id }: Local, { name, operands }: Operation): void {
+      const inputs = new Set(operands.flatMap((operand) => inputsOf(operand)));
+      origins.set(id, { by: name === 'sub' ? 'add' : name, inputs: [...inputs].slice(0, 2) });
+    },
+  };
+  function inputsOf(operand: Operand): readonly Term[] {
+    if (operand.kind === 'uniform') return [operand.name];
+    return (operand.kind === 'local' && origins.get(operand.id)?.inputs) || [];
+  }
 }
 
 type ReadStatement = Extract<Statement, { readonly kind: 'read' | 'readOwned' | 'readLocal' }>;
@@ -269,7 +323,7 @@ type ReadStatement = Extract<Statement, { readonly kind: 'read' | 'readOwned' | 
  */
 function valueNumbers() {
   const firsts = new Map<string, number>();
-  const sameAs = new Map<number, number>();
+  const sameAs = new Map<number, Term>();
   const termOf = (operand: Operand): Term => {
     if (operand.kind === 'local') return sameAs.get(operand.id) ?? operand.id;
     // Constants are identified by their magnitude, because numbers of opposite sign can cancel.
@@ -285,7 +339,12 @@ function valueNumbers() {
     if (first === undefined) firsts.set(key, id);
     else sameAs.set(id, first);
   };
-  return { termOf, numberValue };
+  const numberResult = (local: Local, { name, operands }: Operation): void => {
+    // Signs are not looked at: a − b may be computed as a + −b.
+    if (name === 'neg') sameAs.set(local.id, termOf(operands[0]!));
+    else numberValue(local, `${name === 'sub' ? 'add' : name} ${local.type}`, operands);
+  };
+  return { termOf, numberValue, numberResult };
 }
 
 function areDisjoint(a: ReadonlySet<Term>, b: ReadonlySet<Term>): boolean {
