@@ -2,6 +2,7 @@ import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Binning, Pixels } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import type { ChosenAttributes } from '../formats/zone-attributes.ts';
 import {
   ANTIMERIDIAN_SPEC,
   BACKEND_SPECS,
@@ -19,6 +20,7 @@ import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCo
 import { MEMORY_SPEC } from './memory.ts';
 import { parseQueue, parseRun, parseSeconds, QUEUE_SPECS, type QueuePlace, requireFolder } from './queue-options.ts';
 import { checkPlotName, checkTableName, parseBins, parseCount, parseEdges, parseNodata } from './values.ts';
+import { parseAttributes } from './zonal-attributes.ts';
 import type { RasterOptions } from './zonal-rasters.ts';
 
 /** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
@@ -32,6 +34,8 @@ export interface ZonalOptions extends ComputeOptions {
   /** Whether the user gave bins. If not, only statistics are written. */
   readonly binsGiven: boolean;
   readonly zoneOptions: ReadingOptions;
+  /** Attributes of the zones that the outputs have. Undefined: none. */
+  readonly attributes: ChosenAttributes | undefined;
   readonly rasterOptions: RasterOptions;
   readonly fill: FillRule;
   readonly pixels: Pixels;
@@ -74,6 +78,12 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'unique', help: 'one bin for every distinct value' },
   { name: 'layer', value: 'NAME', help: 'the layer of the zones, if the file has several' },
   { name: 'id', value: 'PROPERTY', help: "name zones by this property instead of the feature's id" },
+  {
+    name: 'include-field',
+    value: 'NAME,NAME…',
+    help: 'attributes of the zones that the outputs have as columns; all for all',
+    repeats: true,
+  },
   { name: 'band', value: 'N', help: 'the band of the raster, counted from 1 (default 1)' },
   { name: 'nodata', value: 'V', help: "the stored value that marks cells without data, instead of the file's" },
   {
@@ -146,6 +156,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     binning: parseBinning(values),
     binsGiven: !wantsStatisticsAlone(values),
     zoneOptions: parseReading(values),
+    attributes: parseAttributes(repeated.get('include-field')),
     rasterOptions: {
       band: parsed(values, 'band', parseCount) ?? 1,
       nodata: parsed(values, 'nodata', parseNodata),

@@ -10,6 +10,7 @@ import type {
   ZonalJob,
 } from '../algorithms/zonal/index.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
+import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';
@@ -21,6 +22,8 @@ import type { NamedRaster } from './zonal-rasters.ts';
 export interface Counting {
   readonly options: ZonalOptions;
   readonly zones: Zones;
+  /** Attributes of the zones that the outputs have. Undefined: none. */
+  readonly attributes?: readonly ZoneAttribute[] | undefined;
   /** The rasters as they are counted, one surface after the other. */
   readonly surfaces: readonly (readonly CountedRaster[])[];
   take(notes: readonly Note[]): void;

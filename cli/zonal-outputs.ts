@@ -8,6 +8,7 @@ import { NAME_OF_FIELD, perStatistic } from '../algorithms/zonal/zone-statistics
 import type { TextChunks } from '../formats/text-chunks.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { type RasterFacts, statisticsJson, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
+import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 import { largestOf, smallestOf } from '../primitives/host/extremes.ts';
 import { isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
@@ -24,6 +25,7 @@ export interface Counted {
 export interface ZonalRunFacts {
   /** Paths of the rasters. */
   readonly rasters: readonly string[];
+  readonly attributes: readonly ZoneAttribute[] | undefined;
   readonly backend: string;
 }
 
@@ -34,18 +36,24 @@ type Write = (path: string, chunks: TextChunks) => Promise<void>;
 export async function writeHistogram(
   options: ZonalOptions,
   { histogram, polygons, grid }: Counted,
-  { rasters, backend, notes }: ZonalRunFacts & { readonly notes: readonly Note[] },
+  { rasters, attributes, backend, notes }: ZonalRunFacts & { readonly notes: readonly Note[] },
   write: Write,
 ): Promise<void> {
   const { out, stats, plot, format, quoteFormulas } = options;
   const written = withWritten(histogram, options);
-  const csv = { quoteFormulas };
-  const run = { zones: options.zones, raster: rasters.length === 1 ? rasters[0]! : rasters, backend, notes };
+  const csv = { quoteFormulas, attributes };
+  const run = {
+    zones: options.zones,
+    raster: rasters.length === 1 ? rasters[0]! : rasters,
+    backend,
+    notes,
+    attributes,
+  };
   // The plot comes first, because it is computed as a whole and may fail.
   const picture = plot === undefined ? '' : await drawn(options, { histogram, polygons, grid }, titleOf(rasters));
   if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
   if (stats !== undefined && isJsonFile(stats)) {
-    const json = statisticsJson();
+    const json = statisticsJson(attributes);
     await write(stats, json.rows(written));
     await write(stats, json.end());
   } else if (stats !== undefined) await write(stats, statisticsCsv(written, csv));
@@ -84,13 +92,14 @@ export function writeByRaster(
     rasters: facts.rasterFacts,
     binning: options.binning,
   });
-  const statistics = stats !== undefined && isJsonFile(stats) ? statisticsJson() : undefined;
+  const { attributes } = facts;
+  const statistics = stats !== undefined && isJsonFile(stats) ? statisticsJson(attributes) : undefined;
   const pictures: string[] = [];
   let isFirst = true;
   return {
     async add(raster, counted) {
       const histogram = withWritten(counted.histogram, options);
-      const rows = { quoteFormulas, raster, header: isFirst };
+      const rows = { quoteFormulas, raster, attributes, header: isFirst };
       if (plot !== undefined) pictures.push(await drawn(options, counted, titleOf([raster])));
       if (out !== undefined && format === 'csv') await write(out, zonalCsv(histogram, rows));
       if (out !== undefined && format === 'json') await write(out, json.rows(histogram, raster));

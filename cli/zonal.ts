@@ -14,6 +14,7 @@ import { filesAmong, openContext, type RunContext, type Surroundings, stageRun }
 import { writeToStdout } from './standard-output.ts';
 import { isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
+import { withFreeNames } from './zonal-attributes.ts';
 import { type CountedRaster, type Counting, type CountParts, countHere, type Receive } from './zonal-count.ts';
 import { unionOfGrids, writeByRaster, writeHistogram } from './zonal-outputs.ts';
 import type { QueueParts, QueueRun } from './zonal-queue.ts';
@@ -111,8 +112,8 @@ async function compute<C extends RunContext>(
   const { all: notes, take } = noteTaker(log);
   take(unwrittenHistograms(options));
   take(againNotes(again));
-  const { zoneOptions, memoryBytes } = options;
-  const reading = parts.readZones(options.zones, { ...zoneOptions, memoryBytes });
+  const { zoneOptions, attributes: chosen, memoryBytes } = options;
+  const reading = parts.readZones(options.zones, { ...zoneOptions, attributes: chosen, memoryBytes });
   // The rasters and the backend start their threads while zones are being read.
   const opening = openRasters(paths, (path) => openRaster(options, path, paths.length === 1 && !onQueue, parts));
   const starting = onQueue === undefined ? openContext(options, parts.openContext) : undefined;
@@ -120,8 +121,10 @@ async function compute<C extends RunContext>(
   // rejections.
   for (const part of [opening, starting]) part?.catch(() => {});
   try {
-    const { zones, notes: zoneNotes } = await reading;
+    const { zones, notes: zoneNotes, attributes: read } = await reading;
     take(zoneNotes);
+    const { attributes, notes: renamed } = withFreeNames(read ?? [], options);
+    take(renamed);
     signal.throwIfAborted();
     const opened = await opening;
     take(notesOnRasters(opened.map(({ path, raster }) => ({ path, notes: raster.notes }))));
@@ -131,7 +134,7 @@ async function compute<C extends RunContext>(
     const context = await starting;
     if (!options.merge) take(gridNotes(reconciled));
     const surfaces = options.merge || reconciled.length === 1 ? [reconciled] : reconciled.map((one) => [one]);
-    const counting: Counting = { options, zones, surfaces, take, log, signal };
+    const counting: Counting = { options, zones, attributes: read && attributes, surfaces, take, log, signal };
     const results = resultsOf(counting, notes, write);
     if (onQueue === undefined) await countHere(counting, parts, context!, results.receive);
     else await onQueue.count(counting, results.receive);
@@ -218,26 +221,27 @@ interface Writing {
 }
 
 /** Writes the result of one raster, or of several as parts of one surface. */
-function togetherResults({ options, zones, surfaces }: Counting, notes: readonly Note[], write: ZonalWrite): Writing {
+function togetherResults(counting: Counting, notes: readonly Note[], write: ZonalWrite): Writing {
+  const { options, zones, attributes, surfaces } = counting;
   const rasters = surfaces[0]!;
   const grid = unionOfGrids(rasters.map(({ raster }) => raster));
   return {
     add: (_, histogram, backend) => {
-      const facts = { rasters: rasters.map(({ path }) => path), backend, notes };
+      const facts = { rasters: rasters.map(({ path }) => path), attributes, backend, notes };
       return writeHistogram(options, { histogram, polygons: zones.polygons, grid }, facts, write);
     },
   };
 }
 
 /** Writes the rows of each raster by itself, before those of the next. */
-function eachResults({ options, zones, surfaces }: Counting, write: ZonalWrite): Writing {
+function eachResults({ options, zones, attributes, surfaces }: Counting, write: ZonalWrite): Writing {
   const rasters = surfaces.map(([first]) => first!);
   const rasterFacts = rasters.map(({ path, raster }) => ({
     raster: path,
     sample: raster.sample,
     gridStep: gridStep(raster),
   }));
-  const factsOn = (backend: string) => ({ rasters: rasters.map(({ path }) => path), rasterFacts, backend });
+  const factsOn = (backend: string) => ({ rasters: rasters.map(({ path }) => path), rasterFacts, attributes, backend });
   let outputs: ReturnType<typeof writeByRaster> | undefined;
   return {
     async add(surface, histogram, backend) {

@@ -86,4 +86,5 @@ export type { Video, VideoChannel, VideoFormat, VideoFrame, VideoOptions, VideoS
 export { statisticsCsv, type ZonalCsvOptions, zonalCsv } from './zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './zonal-json.ts';
 export type { MapExtent } from './zonal-plot/extent.ts';
+export type { ChosenAttributes, ZoneAttribute } from './zone-attributes.ts';
 export { type ParseZonesOptions, parseZones, type ReadZones, type ZoneOptions } from './zones.ts';

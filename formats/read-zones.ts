@@ -1,7 +1,9 @@
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aText, type Kind, someOptions } from '../primitives/checks/kinds.ts';
 import { readTextFile } from './json-file.ts';
-import { isByLine, readPolygonLayer } from './polygon-layers/open-polygon-layer.ts';
+import { fileInput } from './polygon-layers/layer-input.ts';
+import { isByLine, openLayer, readLayer } from './polygon-layers/open-polygon-layer.ts';
+import { attributeReader } from './zone-attributes.ts';
 import { parseZones, type ReadZones, ZONE_OPTIONS, type ZoneOptions } from './zones.ts';
 
 const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
@@ -25,9 +27,12 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of
  * longitudes cause the notes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
  *
+ * Of the attributes of a zone (the members of its `properties`), those of `options.attributes` are given as columns. If an
+ * object names a member twice, the last one counts. `zones/attributes-as-text` notes those whose values differ in kind.
+ *
  * @throws FormatError if the file is missing, is not JSON (the error has line and column), or is neither GeoJSON nor
  * TopoJSON; also if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property
- * `options.id`.
+ * `options.id`, or all lack one of `options.attributes`.
  * @throws GeometryError if a coordinate is not a finite number; `place.record` is the feature's index.
  * @throws OutOfMemoryError `memory/limit` if the text, its values or its vertices would take more than
  * `options.memoryBytes`.
@@ -39,6 +44,16 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
   requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
-  if (await isByLine(file)) return readPolygonLayer(file, { ...options, format: 'geojson-lines' });
+  if (await isByLine(file)) return readLines(file, options);
   return parseZones(await readTextFile(file, options.memoryBytes), { ...options, file });
+}
+
+async function readLines(file: string, { attributes: chosen, ...options }: ZoneOptions): Promise<ReadZones> {
+  const { memoryBytes } = options;
+  const attributes = chosen && attributeReader(chosen, file, memoryBytes);
+  const input = await fileInput(file, memoryBytes);
+  const layer = await openLayer(input, { ...options, format: 'geojson-lines' }, attributes);
+  const read = await readLayer(layer, memoryBytes);
+  const found = attributes?.finish();
+  return { ...read, ...(found && { attributes: found.attributes, notes: [...read.notes, ...found.notes] }) };
 }

@@ -1,19 +1,28 @@
 import { type AnyHistogram, aHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments, requireOptions } from '../primitives/checks/arguments.ts';
 import { aFlag, aText, type FieldKinds } from '../primitives/checks/kinds.ts';
+import { csvAttributes, requireAttributes, someAttributes } from './attribute-cells.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
 import { tableColumns } from './zonal-statistics.ts';
+import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** Options of the tables of a zonal histogram, so that one table can hold several rasters. */
 export interface ZonalCsvOptions extends CsvOptions {
   /** Name of the raster, which every row then has in a first column `raster`. Default: there is no such column. */
   readonly raster?: string | undefined;
+  /** Attributes of the zones, as `readZones` gives them: columns after `zone`. Default: none. */
+  readonly attributes?: readonly ZoneAttribute[] | undefined;
   /** Whether the header is written. Default true. */
   readonly header?: boolean | undefined;
 }
 
-const ZONAL_CSV_OPTIONS: FieldKinds<ZonalCsvOptions> = { ...CSV_OPTIONS, raster: aText, header: aFlag };
+const ZONAL_CSV_OPTIONS: FieldKinds<ZonalCsvOptions> = {
+  ...CSV_OPTIONS,
+  raster: aText,
+  attributes: someAttributes,
+  header: aFlag,
+};
 
 /**
  * Writes the histograms of all zones as CSV in long form, with one row per bin and the header `zone,lower,upper,count`.
@@ -71,28 +80,33 @@ export function statisticsCsv(
   return inChunks(statisticsRows(histogram, options));
 }
 
-/** The header of a table, and what is written of it before each row: the name of the raster, if there is one. */
-function tableOf(columns: string, options: ZonalCsvOptions): { readonly header: string; readonly first: string } {
-  const { raster, header = true } = options;
-  const first = raster === undefined ? '' : `${fieldWriter(options)(raster)},`;
-  return { header: header ? `${raster === undefined ? '' : 'raster,'}${columns}\n` : '', first };
+/** The header of a table with these columns behind those of zones, and what comes before them in each row. */
+function tableOf(
+  { names }: AnyHistogram,
+  columns: readonly string[],
+  options: ZonalCsvOptions,
+): { readonly header: string; readonly rowOf: (zone: number) => string } {
+  const { raster, attributes = [], header = true } = options;
+  const quote = fieldWriter(options);
+  const first = raster === undefined ? ['zone'] : ['raster', 'zone'];
+  requireAttributes(attributes, [...first, ...columns], names.length);
+  const line = [...first, ...attributes.map(({ name }) => quote(name)), ...columns].join();
+  const [before, textOf] = [raster === undefined ? '' : `${quote(raster)},`, csvAttributes(attributes, options)];
+  return { header: header ? `${line}\n` : '', rowOf: (zone) => `${before}${quote(names[zone]!)}${textOf(zone)}` };
 }
 
 /** Lines are joined up to this length before they are passed on, which saves a third of the time. */
 const CHARACTERS_AT_ONCE = 4096;
 
-function* histogramRows(
-  { names, bins, exact, nodata, below, above }: AnyHistogram,
-  options: ZonalCsvOptions,
-): Generator<string> {
-  const quote = fieldWriter(options);
-  const { header, first } = tableOf('zone,lower,upper,count', options);
+function* histogramRows(histogram: AnyHistogram, options: ZonalCsvOptions): Generator<string> {
+  const { names, bins, exact, nodata, below, above } = histogram;
+  const { header, rowOf } = tableOf(histogram, ['lower', 'upper', 'count'], options);
   const { zone: zones, count } = bins;
   const { lower, upper } = exact?.values ? { lower: exact.values, upper: exact.values } : bins;
   let text = header;
   let bin = 0;
-  for (const [zone, name] of names.entries()) {
-    const field = `${first}${quote(name)}`;
+  for (const zone of names.keys()) {
+    const field = rowOf(zone);
     for (; zones[bin] === zone; bin++) {
       text += `${field},${lower[bin]},${upper[bin]},${count[bin]}\n`;
       if (text.length < CHARACTERS_AT_ONCE) continue;
@@ -107,13 +121,13 @@ function* histogramRows(
 }
 
 function* statisticsRows(histogram: AnyHistogram, options: ZonalCsvOptions): Generator<string> {
-  const quote = fieldWriter(options);
   const columns = tableColumns(histogram);
-  const { header, first } = tableOf(['zone', ...columns.flatMap(({ names }) => names)].join(), options);
+  const names = columns.flatMap((column) => column.names);
+  const { header, rowOf } = tableOf(histogram, names, options);
   yield header;
-  for (const [zone, name] of histogram.names.entries()) {
+  for (const zone of histogram.names.keys()) {
     const values = columns.flatMap((column) => column.at(zone).map(fieldOf));
-    yield `${first}${[quote(name), ...values].join()}\n`;
+    yield `${[rowOf(zone), ...values].join()}\n`;
   }
 }
 

@@ -4,9 +4,11 @@ import { columnsByName, isDefault } from '../algorithms/zonal/statistic-columns.
 import type { StatisticColumn } from '../algorithms/zonal/statistic-kinds.ts';
 import { type AnyHistogram, aHistogram, type Binning } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
-import { aRecord, aText, type Kind, where } from '../primitives/checks/kinds.ts';
+import { aRecord, aText, type Kind, optional, where } from '../primitives/checks/kinds.ts';
+import { jsonAttributes, requireAttributes, someAttributes } from './attribute-cells.ts';
 import { inChunks } from './text-chunks.ts';
 import { exactStatistic, isOfValues, rowsByZone, valueOfRow } from './zonal-statistics.ts';
+import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** Facts about the computation of a zonal histogram that the histogram itself does not contain. */
 export interface ZonalRun {
@@ -18,6 +20,8 @@ export interface ZonalRun {
   readonly backend: string;
   /** All notes of the run: notes on reading the files, and notes on counting cells. */
   readonly notes: readonly Note[];
+  /** Attributes of the zones, as `readZones` gives them: a member `attributes` of each zone. Default: none. */
+  readonly attributes?: readonly ZoneAttribute[] | undefined;
 }
 
 /**
@@ -68,6 +72,7 @@ const aRun: Kind = aRecord<ZonalRun>({
   raster: where('a path, or at least one path', isOnePathOrMore),
   backend: aText,
   notes: someNotes,
+  attributes: optional(someAttributes),
 });
 
 function isOnePathOrMore(given: unknown): boolean {
@@ -99,12 +104,14 @@ export function zonalJsonByRaster(run: {
   readonly rasters: readonly RasterFacts[];
   readonly backend: string;
   readonly binning: Binning;
+  readonly attributes?: readonly ZoneAttribute[] | undefined;
 }): JsonByRaster {
-  const { zones, rasters, backend, binning } = run;
+  const { zones, rasters, backend, binning, attributes } = run;
   const source = { zones, rasters: rasters.map(({ raster }) => raster) };
   const lead = leads(`${JSON.stringify({ source, backend, binning, rasters }).slice(0, -1)},"zones":[`);
   return {
-    rows: (histogram, raster) => inChunks(zonePieces(histogram, lead, `"raster":${JSON.stringify(raster)},`)),
+    rows: (histogram, raster) =>
+      inChunks(zonePieces(histogram, lead, attributes, `"raster":${JSON.stringify(raster)},`)),
     end: (notes) => inChunks([lead.last(), `\n],"notes":${JSON.stringify(notes)}}\n`]),
   };
 }
@@ -120,31 +127,39 @@ export interface JsonStatistics {
  * Writes the statistics of all zones as a JSON list with an object for each zone, one per line. Its members are the columns
  * of `statisticsCsv`, with values as in {@link zonalJson}; `frac` is an object with the share of each value.
  */
-export function statisticsJson(): JsonStatistics {
+export function statisticsJson(attributes: readonly ZoneAttribute[] = []): JsonStatistics {
   const lead = leads('[');
   return {
-    rows: (histogram, raster) => inChunks(statisticsPieces(histogram, lead, raster)),
+    rows: (histogram, raster) => inChunks(statisticsPieces(histogram, lead, attributes, raster)),
     end: () => inChunks([`${lead.last()}\n]\n`]),
   };
 }
 
-function* statisticsPieces(histogram: AnyHistogram, lead: Leads, raster: string | undefined): Generator<string> {
+function* statisticsPieces(
+  histogram: AnyHistogram,
+  lead: Leads,
+  attributes: readonly ZoneAttribute[],
+  raster: string | undefined,
+): Generator<string> {
   const { names, cells, nodata, statistics } = histogram;
   const isPlain = statistics !== undefined && isDefault(statistics);
   const first = raster === undefined ? '' : `"raster":${JSON.stringify(raster)},`;
+  const columns = [...(isPlain ? ['cells', 'nodata'] : []), ...columnsByName(statistics ?? {}).map(([name]) => name)];
+  requireAttributes(attributes, ['raster', 'zone', ...columns], names.length);
+  const attributesOf = jsonAttributes(attributes);
   for (const [zone, name] of names.entries()) {
     const counts = isPlain ? `"cells":${integer(cells[zone]!)},"nodata":${integer(nodata[zone]!)},` : '';
-    yield `${lead.next()}\n{${first}"zone":${JSON.stringify(name)},${counts}${membersOf(histogram, zone)}}`;
+    yield `${lead.next()}\n{${first}"zone":${JSON.stringify(name)},${attributesOf(zone)}${counts}${membersOf(histogram, zone)}}`;
   }
 }
 
 function* pieces(histogram: AnyHistogram, run: ZonalRun): Generator<string> {
   const { binning, sample, gridStep } = histogram;
-  const { zones, raster, backend, notes } = run;
+  const { zones, raster, backend, notes, attributes } = run;
   const source = typeof raster === 'string' ? { zones, raster } : { zones, rasters: raster };
   const head = { source, backend, sample, binning, gridStep, notes };
   const lead = leads(`${JSON.stringify(head).slice(0, -1)},"zones":[`);
-  yield* zonePieces(histogram, lead, '');
+  yield* zonePieces(histogram, lead, attributes, '');
   yield `${lead.last()}\n]}\n`;
 }
 
@@ -168,12 +183,21 @@ function leads(beginning: string): Leads {
 }
 
 /** The zones of a histogram, each with the text `fields` before its name. */
-function* zonePieces(histogram: AnyHistogram, lead: Leads, fields: string): Generator<string> {
+function* zonePieces(
+  histogram: AnyHistogram,
+  lead: Leads,
+  attributes: readonly ZoneAttribute[] | undefined,
+  fields: string,
+): Generator<string> {
   const { names, bins } = histogram;
+  requireAttributes(attributes ?? [], [], names.length);
+  const own = jsonAttributes(attributes ?? []);
+  const attributesOf = (zone: number): string =>
+    attributes === undefined ? '' : `"attributes":{${own(zone).slice(0, -1)}},`;
   const integers = histogram.exact?.values;
   let bin = 0;
   for (const [zone, name] of names.entries()) {
-    yield `${lead.next()}\n{${fields}"name":${JSON.stringify(name)},"bins":[`;
+    yield `${lead.next()}\n{${fields}"name":${JSON.stringify(name)},${attributesOf(zone)}"bins":[`;
     for (let first = true; bins.zone[bin] === zone; bin++, first = false) {
       const value = integers && integer(integers[bin]!);
       const edges = `"lower":${value ?? bins.lower[bin]},"upper":${value ?? bins.upper[bin]}`;

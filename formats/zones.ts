@@ -3,9 +3,11 @@ import { type Note, noteTally, quoteName } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import {
+  anArrayOf,
   aPositive,
   aText,
   aWord,
+  eitherOf,
   type FieldKinds,
   type Kind,
   optional,
@@ -29,6 +31,7 @@ import {
   type Vertices,
 } from './rings.ts';
 import { isTopoJson, topoJsonFeatures } from './topojson.ts';
+import { type AttributeReader, attributeReader, type ChosenAttributes, type ZoneAttribute } from './zone-attributes.ts';
 
 /** Options for reading zones. */
 export interface ZoneOptions {
@@ -52,6 +55,11 @@ export interface ZoneOptions {
    * What to do with a malformed feature: `stop` (default) throws its error, `skip` leaves the feature out and notes it.
    */
   readonly onBadRecord?: OnBadRecord | undefined;
+  /**
+   * The attributes of the zones to read: `all`, or some by their names, in their order. Default: none. A zone may lack
+   * one that other zones have.
+   */
+  readonly attributes?: ChosenAttributes | undefined;
   /** Maximum bytes of memory for reading. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
 }
@@ -69,6 +77,7 @@ export const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
   crs: optional(aText),
   antimeridian: optional(aWord(['as-written', 'unwrap'])),
   onBadRecord: optional(aWord(['stop', 'skip'])),
+  attributes: optional(eitherOf("'all', or a list of names", aWord(['all']), anArrayOf(aText))),
   memoryBytes: optional(aPositive()),
 };
 const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, file: optional(aText) });
@@ -77,6 +86,8 @@ const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, fi
 export interface ReadZones {
   readonly zones: Zones;
   readonly notes: readonly Note[];
+  /** The attributes that the options ask for. Undefined if they ask for none. */
+  readonly attributes?: readonly ZoneAttribute[] | undefined;
 }
 
 /**
@@ -104,11 +115,19 @@ export function parseZones(text: string, options: ParseZonesOptions = {}): ReadZ
 }
 
 function readZonesOf(columns: Columns, crs: string | undefined, doubtful: boolean, file: string): ReadZones {
-  const { names, tally } = columns;
+  const { names, tally, attributes } = columns;
   const notes = withFirstErrors(tally.notes(SENTENCES), columns);
+  const found = attributes?.finish();
   return {
     zones: { names, polygons: finish(columns), crs, file },
-    notes: [...noZonesNotes(names), ...notes, ...duplicateNotes(names), ...crsNotes(crs, doubtful)],
+    notes: [
+      ...noZonesNotes(names),
+      ...notes,
+      ...duplicateNotes(names),
+      ...crsNotes(crs, doubtful),
+      ...(found?.notes ?? []),
+    ],
+    ...(found && { attributes: found.attributes }),
   };
 }
 
@@ -134,6 +153,7 @@ interface Columns extends LeftOut {
   readonly vertices: Vertices;
   /** Codes of the notes on the current zone. They are counted only if the zone is kept. */
   readonly noticed: string[];
+  readonly attributes: AttributeReader | undefined;
 }
 
 /** How to treat rings whose longitudes jump. */
@@ -152,6 +172,7 @@ function readColumns(features: Iterable<RawFeature>, options: ZoneOptions, geogr
     tally: noteTally(),
     firstErrors: new Map(),
     noticed: [],
+    attributes: options.attributes && attributeReader(options.attributes, file, options.memoryBytes),
   };
   const rules = { geographic, unwrap: geographic && options.antimeridian === 'unwrap' };
   let index = 0;
@@ -190,6 +211,7 @@ function readZone(
   }
   if (others > 0) columns.noticed.push('polygons/other-geometry');
   endZone(columns);
+  columns.attributes?.add(feature.properties);
   return true;
 }
 

@@ -129,7 +129,7 @@ export const hostValues: Readonly<Record<Exclude<ColumnKind, 'string'>, Kind>> =
 };
 const validity = optional(anInstance(Uint32Array));
 
-const aHostColumn: Kind = (part, path, homes) => {
+export const aHostColumn: Kind = (part, path, homes) => {
   const { type } = fields(part);
   if (type === 'string') {
     return aRecord({ codes: anInstance(Uint32Array), dictionary: manyOf(aText), validity })(part, path, homes);

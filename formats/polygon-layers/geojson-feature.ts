@@ -34,7 +34,8 @@ export function readFeature(
   if (geometry === undefined) throw withoutGeometry(at);
   const name = featureName(properties, reading.options.id, at);
   beginPolygon(columns, name);
-  endRecord(reading, geometry === null ? NO_GEOMETRY : readGeometry(columns, geometry, split, at));
+  const found = geometry === null ? NO_GEOMETRY : readGeometry(columns, geometry, split, at);
+  if (endRecord(reading, found)) reading.attributes?.add(properties);
 }
 
 const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };

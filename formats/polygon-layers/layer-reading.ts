@@ -1,5 +1,6 @@
 import type { FoundGeometries } from '../feature.ts';
 import { leaveOut } from '../left-out.ts';
+import type { AttributeReader } from '../zone-attributes.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
@@ -19,6 +20,8 @@ export interface Reading {
   stated: string | null | undefined;
   /** The first errors of records that were left out, by the codes of their notes. */
   readonly firstErrors: Map<string, string>;
+  /** Receives the attributes of polygons, if they are wanted. Only readers of GeoJSON give them. */
+  readonly attributes?: AttributeReader | undefined;
 }
 
 /**
@@ -49,16 +52,20 @@ export function readRecord(reading: Reading, index: number, read: () => void): v
   }
 }
 
-/** Completes the current polygon. If its record has only points and lines, the polygon is removed instead. */
-export function endRecord({ columns }: Reading, { polygons, others }: FoundGeometries): void {
+/**
+ * Completes the current polygon. If its record has only points and lines, the polygon is removed instead. Returns whether
+ * it is kept.
+ */
+export function endRecord({ columns }: Reading, { polygons, others }: FoundGeometries): boolean {
   const name = columns.names.at(-1)!;
   if (others > 0 && polygons === 0) {
     dropPolygon(columns);
     columns.others++;
     columns.tally.add('polygons/other-geometry', name);
-    return;
+    return false;
   }
   if (others > 0) columns.noticed.push('polygons/other-geometry');
   if (polygons > 0) columns.polygons++;
   endPolygon(columns);
+  return true;
 }

@@ -7,6 +7,7 @@ import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
 import { overMemory } from '../memory.ts';
 import { UsageError } from '../usage-error.ts';
+import type { AttributeReader } from '../zone-attributes.ts';
 import type { ReadZones } from '../zones.ts';
 import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
 import { openFlatGeobuf } from './flatgeobuf.ts';
@@ -87,8 +88,15 @@ export async function readPolygonLayer(file: string, options: PolygonLayerOption
   return readLayer(await openPolygonLayer(file, options), options.memoryBytes);
 }
 
-/** Opens a layer from a source of bytes, which need not be a file. */
-export async function openLayer(input: LayerInput, options: PolygonLayerOptions): Promise<PolygonLayer> {
+/**
+ * Opens a layer from a source of bytes, which need not be a file. `attributes` receives those of the polygons of each
+ * pass.
+ */
+export async function openLayer(
+  input: LayerInput,
+  options: PolygonLayerOptions,
+  attributes?: AttributeReader,
+): Promise<PolygonLayer> {
   const format = options.format ?? (await tellFormat(input));
   if (options.layer !== undefined && !LAYERED.has(format)) throw noLayers(options.layer, input.file);
   if (input.gzipped === true && BINARY.has(format)) throw gzippedBinary(format, input.file);
@@ -103,7 +111,7 @@ export async function openLayer(input: LayerInput, options: PolygonLayerOptions)
     crs,
     assumesCrs,
     size,
-    batches: (signal) => readBatches(input, opened, options, signal, seen),
+    batches: (signal) => readBatches(input, opened, { ...options, attributes }, signal, seen),
   };
 }
 
@@ -191,13 +199,14 @@ interface Seen {
 function readBatches(
   input: LayerInput,
   { read, stated, geographic }: OpenedFormat,
-  options: PolygonLayerOptions,
+  { attributes, ...options }: PolygonLayerOptions & Pick<Reading, 'attributes'>,
   signal: AbortSignal | undefined,
   seen: Seen,
 ): PolygonBatches {
   const columns = emptyLayer();
   const window = openWindow(input, signal);
-  const reading: Reading = { input, options, signal, window, columns, stated, firstErrors: new Map() };
+  const reading: Reading = { input, options, signal, window, columns, stated, firstErrors: new Map(), attributes };
+  attributes?.begin();
   columns.mayJump = isGeographicCrs(crsOf(reading, geographic && seen.latitudes));
   columns.unwraps = options.antimeridian === 'unwrap';
   let latitudes = true;

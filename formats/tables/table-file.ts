@@ -1,5 +1,5 @@
 import type { Note } from '../../algorithms/notes.ts';
-import type { HostTable } from '../../algorithms/tables/host-table.ts';
+import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 
 /** Type of the cells of a column. */
@@ -25,6 +25,14 @@ export type TableField = FieldType & {
   /** Whether cells may be null. */
   readonly nullable: boolean;
 };
+
+/** The field of a column in memory. */
+export function fieldOfColumn(name: string, column: HostColumn): TableField {
+  const nullable = column.validity !== undefined;
+  return column.type === 'decimal'
+    ? { type: 'decimal', scale: column.scale, name, nullable }
+    : { type: column.type, name, nullable };
+}
 
 /** A column that cannot be read, because its type is not supported. */
 export interface UnreadField {

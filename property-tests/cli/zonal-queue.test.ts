@@ -19,7 +19,7 @@ beforeAll(async () => {
   shop = await openWorkshop();
   await mkdir(shop.path('queue'));
   const zones = [
-    zone('a', rectangle(0, 0, 2, 3)),
+    { ...zone('a', rectangle(0, 0, 2, 3)), properties: { name: 'first', count: 1 } },
     zone('b', rectangle(2, 0, 6, 3)),
     zone('c', rectangle(30, 0, 31, 1)),
   ];
@@ -73,6 +73,7 @@ describe('zonal on a queue', () => {
     ['one raster', ['@left.tif'], ['--bins', '-1:3:0.5']],
     ['statistics', ['@left.tif'], ['--stats', '-']],
     ['named statistics', ['@left.tif', '@right.tif'], ['--merge', '--stats', '-', '--stat', 'mean,nodata']],
+    ['attributes of zones', ['@left.tif', '@right.tif'], ['--stats', '-', '--include-field', 'all']],
     ['JSON', ['@left.tif'], ['--unique', '--format', 'json']],
     ['several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--unique', '--format', 'json']],
     ['rows of several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--bins', '-1:3:0.5']],

@@ -220,5 +220,5 @@ export const formatCalls: ValidCalls = {
   zonalCsv: () => ({ histogram: counts, 'options?': { 'quoteFormulas?': true, 'raster?': 'a', 'header?': false } }),
   zonalJson: () => ({ histogram: counts, run: { zones: 'a', raster: 'b', backend: 'workers', notes } }),
   parseZones: () => ({ text, 'options?': { ...layer, 'file?': 'a.json' } }),
-  readZones: () => ({ file: path, 'options?': layer }),
+  readZones: () => ({ file: path, 'options?': { ...layer, 'attributes?': ['name'] } }),
 };

@@ -79,7 +79,7 @@ const MAX_EXACT_DECIMAL = 10n ** 15n - 1n;
  * Returns a function that formats the cells of a column as JSON. Numbers with more digits than an f64 holds become
  * strings. NaN and infinities also become strings, because JSON has no notation for them.
  */
-function jsonCell(field: TableField, column: HostColumn): CellText {
+export function jsonCell(field: TableField, column: HostColumn): CellText {
   const [text, isNull] = [cellText(field, column), nullsOf(column)];
   const shown = jsonValue(field, column, text);
   return (row) => (isNull(row) ? 'null' : shown(row));

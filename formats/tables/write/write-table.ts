@@ -1,12 +1,12 @@
 import { extname } from 'node:path';
 import { aHostTable } from '../../../algorithms/tables/argument-kinds.ts';
-import type { HostColumn, HostTable } from '../../../algorithms/tables/host-table.ts';
+import type { HostTable } from '../../../algorithms/tables/host-table.ts';
 import { requireArguments } from '../../../primitives/checks/arguments.ts';
 import { anArrayOf, aSignal, aText, aWord, optional, someOptions, where } from '../../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../../primitives/host/platform-types.ts';
 import { stageOutputs } from '../../atomic-write.ts';
 import { UsageError } from '../../usage-error.ts';
-import type { TableField } from '../table-file.ts';
+import { fieldOfColumn, type TableField } from '../table-file.ts';
 import { arrowRows } from './arrow-rows.ts';
 import { aField, rowsOf } from './batch-kind.ts';
 import { csvRows, jsonLines, jsonRows, type Rows, type RowsWriter } from './text-writers.ts';
@@ -142,12 +142,5 @@ function formatOf(path: string): WrittenTableFormat {
  */
 export function fieldsOfTable(table: HostTable): TableField[] {
   requireArguments('fieldsOfTable', { table }, { table: aHostTable });
-  return Object.entries(table).map(([name, column]) => fieldOf(name, column));
-}
-
-function fieldOf(name: string, column: HostColumn): TableField {
-  const nullable = column.validity !== undefined;
-  return column.type === 'decimal'
-    ? { type: 'decimal', scale: column.scale, name, nullable }
-    : { type: column.type, name, nullable };
+  return Object.entries(table).map(([name, column]) => fieldOfColumn(name, column));
 }

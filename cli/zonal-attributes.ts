@@ -1,0 +1,53 @@
+import { listNames, type Note } from '../algorithms/notes.ts';
+import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
+import { UsageError } from '../formats/usage-error.ts';
+import type { ChosenAttributes, ZoneAttribute } from '../formats/zone-attributes.ts';
+import type { ZonalOptions } from './zonal-arguments.ts';
+
+/**
+ * Parses the names of attributes, of which there may be several lists.
+ *
+ * @throws UsageError `usage/attributes` for names that are empty or stand twice, and for `all` beside other names.
+ */
+export function parseAttributes(lists: readonly string[] | undefined): ChosenAttributes | undefined {
+  if (lists === undefined) return undefined;
+  const names = lists.flatMap((list) => list.split(',')).map((name) => name.trim());
+  if (names.length === 1 && names[0] === 'all') return 'all';
+  const option = '--include-field';
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw wrong(`${option} names ${twice} twice.`, `Name ${twice} once.`);
+  if (names.includes('all')) throw wrong(`${option} names all attributes, and others.`, 'Give all alone, or names.');
+  if (names.includes('')) throw wrong(`${option} has an empty name.`, 'Write names with commas between them.');
+  return names;
+}
+
+function wrong(sentence: string, remedy: string): UsageError {
+  return new UsageError('usage/attributes', sentence, { remedy });
+}
+
+/** Columns of the outputs that are no statistics. */
+const OWN_COLUMNS = ['raster', 'band', 'zone', 'lower', 'upper', 'count', 'kind', 'cells', 'nodata'];
+
+/** Gives attributes names that no other column of the outputs has, and notes which were renamed. */
+export function withFreeNames(
+  attributes: readonly ZoneAttribute[],
+  { statistics = DEFAULT_NAMES }: Pick<ZonalOptions, 'statistics'>,
+): { readonly attributes: readonly ZoneAttribute[]; readonly notes: readonly Note[] } {
+  const columns = new Set([...OWN_COLUMNS, ...statistics]);
+  const isColumn = (name: string): boolean => columns.has(name) || (columns.has('frac') && name.startsWith('frac_'));
+  const names = new Set(attributes.map(({ name }) => name));
+  const renamed: string[] = [];
+  const free = attributes.map(({ name, column }) => {
+    if (!isColumn(name)) return { name, column };
+    let other = `zone_${name}`;
+    while (names.has(other) || isColumn(other)) other = `zone_${other}`;
+    names.add(other);
+    renamed.push(name);
+    return { name: other, column };
+  });
+  if (renamed.length === 0) return { attributes, notes: [] };
+  const [are, those] =
+    renamed.length === 1 ? ['1 attribute is', 'it has'] : [`${renamed.length} attributes are`, 'they have'];
+  const message = `${are} written with zone_ before the name, because ${those} the name of another column: ${listNames(renamed, 20)}.`;
+  return { attributes: free, notes: [{ code: 'zonal/attributes-renamed', message, count: renamed.length }] };
+}
