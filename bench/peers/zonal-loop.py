@@ -1,11 +1,12 @@
 """Zonal histograms and statistics as a plain loop: a zone at a time, rasterised by GDAL and counted by numpy.
 
-Needs python3-gdal and numpy. Used by bench/zonal/zonal-statistics.ts:
+Needs python3-gdal and numpy. Used by the programs of bench/zonal:
 
-    zonal-loop.py RASTER ZONES LAYER OUT.csv [LOW HIGH BINS] [--stats]
+    zonal-loop.py RASTER ZONES LAYER OUT.csv [LOW HIGH BINS] [--stats] [--stdev]
 
-Writes a row for every zone that the raster meets: its cells with data, then min, max, mean and sum with `--stats`.
-Histograms are counted if bins are given, but only their total is written.
+Writes a row for every zone that the raster meets: its cells with data, then min, max, mean and sum with `--stats`, and
+the standard deviation with `--stdev`. Histograms are counted if bins are given, but only their total is written. Zones
+without an attribute `id` are named by their number.
 """
 
 import csv
@@ -19,8 +20,8 @@ gdal.UseExceptions()
 
 
 def main(raster, zones, layer, out, *rest):
-    statistics = "--stats" in rest
-    numbers = [float(word) for word in rest if word != "--stats"]
+    statistics, spread = "--stats" in rest, "--stdev" in rest
+    numbers = [float(word) for word in rest if not word.startswith("--")]
     image = gdal.Open(raster)
     band = image.GetRasterBand(1)
     nodata = band.GetNoDataValue()
@@ -28,7 +29,9 @@ def main(raster, zones, layer, out, *rest):
     with open(out, "w", newline="") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(["zone", "cells", "counted", "min", "max", "mean", "sum"])
-        for feature in source.GetLayerByName(layer):
+        features = source.GetLayerByName(layer)
+        named = features.GetLayerDefn().GetFieldIndex("id") >= 0
+        for feature in features:
             window = window_of(feature, image)
             if window is None:
                 continue
@@ -37,10 +40,12 @@ def main(raster, zones, layer, out, *rest):
             if nodata is not None:
                 values = values[values != nodata]
             counted = histogram(values, numbers) if numbers else ""
-            row = [feature.GetFieldAsString("id"), len(values), counted]
+            row = [feature.GetFieldAsString("id") if named else feature.GetFID(), len(values), counted]
             if statistics and len(values) > 0:
                 row += [float(values.min()), float(values.max())]
                 row += [values.mean(dtype=np.float64), values.sum(dtype=np.float64)]
+            if spread and len(values) > 0:
+                row.append(values.std(dtype=np.float64))
             rows.writerow(row)
 
 

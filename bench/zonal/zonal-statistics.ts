@@ -1,12 +1,12 @@
-import { spawnSync } from 'node:child_process';
-import { cp, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Cells, Window } from '../../algorithms/geometry/raster.ts';
 import { type GeoTiffRaster, writeGeoTiff } from '../../formats/index.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
-import { median } from '../shared/measuring.ts';
+import { builtPackage } from '../shared/built-package.ts';
+import { median, spread } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { temporaryFolder } from '../shared/temporary-folder.ts';
 import { cpuOf, type Run, shown, timed } from '../shared/timed-process.ts';
@@ -16,18 +16,19 @@ import { gridOf, terrain } from './terrain.ts';
 /**
  * Times two programs: `quadrille zonal` as published (compiled, without a TypeScript loader), and a plain Python loop
  * with GDAL and numpy (`bench/peers/zonal-loop.py`, one GDAL thread). The programs take turns, each time as a new
- * process, with the same GeoTIFFs and the US counties. The jobs are histograms of 257 bins, statistics, and both
- * together. If the programs count the same number of cells in a zone, their minima and maxima must be equal, and their
- * means must agree to 10⁻⁹. For comparison, also reports the time for only inflating all blocks, on all cores.
+ * process, with the same GeoTIFFs and the US counties. The jobs are histograms of 257 bins, statistics, both together,
+ * and both with the standard deviation. If the programs count the same number of cells in a zone, their minima and maxima
+ * must be equal, and their means and standard deviations must agree to 10⁻⁹. For comparison, also reports the time for
+ * only inflating all blocks, on all cores.
  *
  * node --import tsx bench/zonal/zonal-statistics.ts [--columns 20000] [--rows 10000] [--files i16,f32,f32-2,f32-3]
- *   [--jobs bins,bins+stats,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
+ *   [--jobs bins,bins+stats,bins+stats+stdev,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
  *
  * Files that already exist in `--folder` are reused. Without `--folder`, the files are made in a temporary folder and
  * removed afterwards. Needs python3-gdal, numpy and /usr/bin/time.
  */
 const options = programOptions({
-  ...{ columns: 20000, rows: 10000, files: 'i16,f32,f32-2,f32-3', jobs: 'bins,bins+stats,stats' },
+  ...{ columns: 20000, rows: 10000, files: 'i16,f32,f32-2,f32-3', jobs: 'bins,bins+stats,bins+stats+stdev,stats' },
   ...{ rounds: 5, folder: undefined, python: '/usr/bin/python3' },
 });
 
@@ -48,7 +49,7 @@ const project = fileURLToPath(new URL('../..', import.meta.url));
 const zones = join(project, 'node_modules/us-atlas/counties-10m.json');
 await using scratch = await temporaryFolder('quadrille-statistics-');
 const work = scratch.path;
-const command = await buildPackage();
+const { command } = await builtPackage(work);
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}`);
 console.log(`raster   ${options.columns} × ${options.rows}, 3,231 counties; seconds: median (min … max)\n`);
 console.log(
@@ -56,17 +57,6 @@ console.log(
 );
 console.log('| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
 for (const name of options.files.split(',')) await measureFile(name, command);
-
-/** Compiles the package as it is published, so that no TypeScript loader is part of the measured time. */
-async function buildPackage(): Promise<string> {
-  const outDir = join(work, 'dist');
-  const args = ['tsc', '-p', 'tsconfig.build.json', '--outDir', outDir, '--incremental', 'false'];
-  const { status, stdout } = spawnSync('npx', args, { cwd: project, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`The package cannot be built: ${stdout}`);
-  for (const file of ['cli/quadrille.mjs', 'package.json']) await cp(join(project, file), join(work, file));
-  await symlink(join(project, 'node_modules'), join(work, 'node_modules'));
-  return join(work, 'cli/quadrille.mjs');
-}
 
 async function measureFile(name: string, command: string): Promise<void> {
   const raster = join(resolve(options.folder ?? work), `${name}.tif`);
@@ -83,7 +73,7 @@ async function measureFile(name: string, command: string): Promise<void> {
     if (job !== 'bins') await requireAgreement();
     const ratios = loop.map(({ seconds }, round) => seconds / ours[round]!.seconds);
     const peak = largestOf(ours.map(({ bytes }) => bytes)) / 1e6;
-    const both = [shown(loop), cpuOf(loop), shown(ours), cpuOf(ours), median(ratios).toFixed(2)];
+    const both = [shown(loop), cpuOf(loop), shown(ours), cpuOf(ours), spread(ratios)];
     const columns = [name, megabytes, job, ...both, peak.toFixed(0), median(inflating).toFixed(2)];
     console.log(`| ${columns.join(' | ')} |`);
   }
@@ -111,9 +101,12 @@ function noise(at: number): number {
   return ((hash ^ (hash >>> 12)) >>> 0) / 2 ** 32;
 }
 
+/** Words of jobs, and options of the loop. */
+const STATISTICS = ['stats', 'stdev'];
+
 function loopArguments(raster: string, job: string): string[] {
   const bins = job.includes('bins') ? [LOW, HIGH, (HIGH - LOW) / WIDTH].map(String) : [];
-  const stats = job.includes('stats') ? ['--stats'] : [];
+  const stats = STATISTICS.filter((name) => job.includes(name)).map((name) => `--${name}`);
   return [
     join(project, 'bench/peers/zonal-loop.py'),
     raster,
@@ -127,7 +120,8 @@ function loopArguments(raster: string, job: string): string[] {
 
 function ourArguments(command: string, raster: string, job: string): string[] {
   const bins = job.includes('bins') ? [`--bins=${LOW}:${HIGH}:${WIDTH}`, '--out', join(work, 'bins.csv')] : [];
-  const stats = job.includes('stats') ? ['--stats', join(work, 'stats.csv')] : [];
+  const list = job.includes('stdev') ? 'cells,nodata,min,max,mean,sum,stdev' : 'cells,nodata,min,max,mean,sum';
+  const stats = job.includes('stats') ? ['--stats', join(work, 'stats.csv'), '--stat', list] : [];
   return [command, 'zonal', '--zones', zones, '--layer', 'counties', '--raster', raster, ...bins, ...stats, '--quiet'];
 }
 
@@ -142,8 +136,9 @@ async function requireAgreement(): Promise<void> {
   for (const [zone, [cells, , ...statistics]] of theirs) {
     const [ownCells, nodata, ...own] = ours.get(zone)!;
     if (ownCells! - nodata! !== cells || cells === 0) continue;
-    const [min, max, mean] = own.map((value, i) => Math.abs(value - statistics[i]!));
-    if (min !== 0 || max !== 0 || !(mean! <= 1e-9 * Math.abs(own[2]!) + 1e-9)) {
+    const [min, max, ...others] = own.map((value, i) => Math.abs(value - statistics[i]!));
+    const agrees = others.every((off, i) => off <= 1e-9 * Math.abs(own[i + 2]!) + 1e-9);
+    if (min !== 0 || max !== 0 || !agrees) {
       throw new Error(`Zone ${zone}: ${own.join(', ')}, not ${statistics.join(', ')}.`);
     }
     same++;
