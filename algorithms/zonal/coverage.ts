@@ -155,6 +155,17 @@ const toggle: Functor<CrossingParameters, Toggle> = fn(
 );
 
 /**
+ * Rows of 32 cells in tiles of zones, ordered by zone. Each has at least one cell in its zone. Wherever a raster stores its
+ * cells, `tileCell` is the number of the first among those of all tiles of the window, tile by tile and then row by row.
+ * `mask` has the bits of the cells in the zone.
+ */
+export type PlacedRows = {
+  readonly zone: Column<'u32'>;
+  readonly tileCell: Column<'u32'>;
+  readonly mask: Column<'u32'>;
+};
+
+/**
  * Bitmaps of the zones in a window. There is one bit for each cell of a zone's tiles, which is set if the cell's centre
  * is in the zone.
  */
@@ -170,6 +181,8 @@ export interface Coverage {
   readonly tileStarts: Uint32Array;
   readonly pitch: number;
   readonly pairs: PairList;
+  /** The rows of 32 cells of zones, if these are kept. */
+  readonly rows?: PlacedRows | undefined;
   /** For each zone of the window, the number of its cells that the raster's mask hides. Undefined without a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;
 }
@@ -233,6 +246,21 @@ export function coverageOf(
   isKept = false,
 ): Coverage {
   return { plan, masks, isKept, tileStarts, pitch, pairs: listPairs(plan) };
+}
+
+/** The coverage of a window by rows that are kept. Bitmaps are made only if somebody asks for them. */
+export function coverageByRows(
+  plan: WindowPlan,
+  rows: PlacedRows,
+  { tileStarts, pitch }: Pick<PlacedCells, 'tileStarts' | 'pitch'>,
+  cover: () => Column<'u32'>,
+): Coverage {
+  return {
+    ...{ plan, rows, tileStarts, pitch, isKept: true, pairs: listPairs(plan) },
+    get masks() {
+      return cover();
+    },
+  };
 }
 
 const wordOfSheet = fn(

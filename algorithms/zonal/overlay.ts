@@ -6,7 +6,7 @@ import { cached } from '../../primitives/host/cache.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 import { type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
 import { gridKey, type RasterGrid, type Window } from '../geometry/raster.ts';
-import { columnsOfEdges, type EdgeTable } from './coverage.ts';
+import { columnsOfEdges, type EdgeTable, type PlacedRows } from './coverage.ts';
 import type { PlacedZones } from './placement.ts';
 import type { Pixels } from './types.ts';
 import type { WindowPlan } from './window-plan.ts';
@@ -20,6 +20,8 @@ export interface PlacedOverlay {
   planOf(window: Window, tile: number, plan: () => WindowPlan): WindowPlan;
   /** The bitmaps of a window, made once. Undefined if there is no room for those that are not kept yet. */
   masksOf(plan: WindowPlan, cover: () => Column<'u32'>): Column<'u32'> | undefined;
+  /** The rows of cells of zones in a window, made once. Undefined if there is no room for those that are not kept yet. */
+  rowsOf(plan: WindowPlan, find: () => Promise<PlacedRows>): Promise<PlacedRows> | undefined;
 }
 
 /** How a raster lies on the grid to which zones are snapped. */
@@ -84,6 +86,7 @@ export class Overlay {
       for (const column of columnsOfEdges(edges)) this.#kept.push(column);
       const plans = new Map<string, WindowPlan>();
       const masks = new Map<WindowPlan, Column<'u32'>>();
+      const rows = new Map<WindowPlan, Promise<PlacedRows>>();
       return {
         ...{ placed, edges },
         planOf: ({ row, column, rows, columns }, tile, plan) =>
@@ -98,8 +101,22 @@ export class Overlay {
             return covered;
           });
         },
+        rowsOf: (plan, find) => {
+          const bytes = 4 * ROW_WORDS * plan.rows;
+          if (!rows.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
+          return cached(rows, plan, () => this.#keepRows(bytes, find));
+        },
       };
     });
+  }
+
+  /** Keeps rows of at most so many bytes. */
+  async #keepRows(bytes: number, find: () => Promise<PlacedRows>): Promise<PlacedRows> {
+    this.#bytes += bytes;
+    const found = await find();
+    this.#bytes += 4 * ROW_WORDS * (found.zone.length as number) - bytes;
+    for (const column of Object.values(found)) this.#kept.push(column);
+    return found;
   }
 
   /** Frees what is kept. Call it when all jobs that share the overlay have ended; later jobs keep anew. */
@@ -159,6 +176,9 @@ export function createOverlay(context: Context, zones: Zones, options: OverlayOp
 }
 
 const OVERLAY_BYTES = 2 ** 28;
+
+/** Words of a row of cells. */
+const ROW_WORDS = 3;
 
 function otherUse(what: string): ArgumentError {
   return new ArgumentError('zonal/overlay', `The overlay was made for another use: ${what} of the job differ.`, {

@@ -1,3 +1,4 @@
+import { cached } from '../../primitives/host/cache.ts';
 import { gridStep, STEPS_PER_CELL } from '../geometry/grid.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type BinEdges, binCount, binEdges, type Slots, slotsFor } from './binning.ts';
@@ -9,6 +10,7 @@ import type { Totals, TotalsOptions } from './totals.ts';
 import type { AnyHistogram } from './types.ts';
 import { type CountJob, DEFAULT_MEMORY } from './zonal.ts';
 import { integerNotes, leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
+import { zonePositions } from './zone-positions.ts';
 import { snapZones, type ZonesOnGrid } from './zones-on-grid.ts';
 
 /** The rasters of a surface, of which there may be one, and what is known of them before they are counted. */
@@ -25,8 +27,10 @@ export interface SurfacePlan {
   resultOf(totals: Totals, leftOut: number): AnyHistogram;
 }
 
+type SurfaceJob = CountJob & { readonly rasters: readonly RasterSource[] };
+
 /** Checks that rasters are parts of one surface, and places them and the zones. */
-export function planSurface(job: CountJob & { readonly rasters: readonly RasterSource[] }): SurfacePlan {
+export function planSurface(job: SurfaceJob): SurfacePlan {
   const { zones, rasters, binning, memoryBytes = DEFAULT_MEMORY, fill = 'union' } = job;
   requireOneSurface(rasters);
   requireRoom(zones.names.length, binCount(binning), memoryBytes);
@@ -56,7 +60,7 @@ export function planSurface(job: CountJob & { readonly rasters: readonly RasterS
           ...partNotes(zones, zonesOf, fill),
           ...nearNotes(rasters, near),
           ...integerNotes(found.exact),
-          ...zoneNotes(zones, coverOf(rasters, places, onGrid), rasters, found.cells),
+          ...zoneNotes(zones, positionsOf(job, places, onGrid), rasters, found.cells),
           ...rasters.flatMap(repeatNotes),
           ...leftOutNotes(leftOut),
         ],
@@ -90,13 +94,15 @@ export function placeOn(
   return placeZones(own, raster, zones, fill, () => sheets);
 }
 
-/** The zones on the grid of the first raster, and the extents of all rasters on it. */
-function coverOf(
-  rasters: readonly RasterSource[],
+/** How the zones lie to the rasters. What an overlay keeps of a grid includes this. */
+function positionsOf(
+  { rasters, zones }: SurfaceJob,
   places: readonly PlacedRaster[],
   onGrid: ReadonlyMap<RasterGrid, ZonesOnGrid>,
-) {
+): Uint8Array {
   const { grid } = places[0]!;
+  const { polygons, positions } = onGrid.get(grid)!;
   const extents = rasters.map((raster, at) => extentOn(grid, places[at]!, raster));
-  return { polygons: onGrid.get(grid)!.polygons, extents, turn: stepsOfTurn(grid) };
+  const key = extents.flatMap(({ left, right, top, bottom }) => [left, right, top, bottom]).join();
+  return cached(positions, key, () => zonePositions(zones.polygons, { polygons, extents, turn: stepsOfTurn(grid) }));
 }

@@ -2,6 +2,7 @@ import { type ArrayParameter, array, type Functor, fn, u32, uniform } from '../.
 import type { Scalar } from '../../primitives/functors/shapes.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import type { Column, Context } from '../../primitives/index.ts';
+import { memoized } from '../../primitives/ir/memo.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /** Pairs of a zone and a tile, in the order of the zones, by their fields: arrays on the host or columns. */
@@ -28,8 +29,10 @@ export type Pairs = { readonly [field in keyof PairFields<unknown> | 'cell']: Co
 /** Pairs of a zone and a tile inside the zone, both as indices in the window. */
 export type InsidePairs = { readonly zone: Column<'u32'>; readonly tile: Column<'u32'> };
 
-/** Pairs each zone with all tiles in the rectangle of tiles around the zone. */
-export function listPairs({ table, zones, tile, tileColumns, pairs }: WindowPlan): PairList {
+/** Pairs each zone with all tiles in the rectangle of tiles around the zone. They are kept as long as the plan. */
+export const listPairs: (plan: WindowPlan) => PairList = memoized(pairsOf);
+
+function pairsOf({ table, zones, tile, tileColumns, pairs }: WindowPlan): PairList {
   const [zone, tiles, word, pitch] = [0, 1, 2, 3].map(() => new Uint32Array(pairs)) as [
     Uint32Array<ArrayBuffer>,
     Uint32Array<ArrayBuffer>,

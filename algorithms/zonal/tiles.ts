@@ -87,14 +87,15 @@ const wordRow = forTile((tile) =>
  */
 export function wordRows(
   context: Context,
-  { plan, masks, tileStarts, pitch, ...coverage }: Coverage,
-  pairs: Pairs = pairColumns(context, coverage.pairs, tileStarts),
+  coverage: Coverage,
+  pairs: Pairs = pairColumns(context, coverage.pairs, coverage.tileStarts),
 ): {
   readonly active: Column<'bool'>;
   readonly zone: Column<'u32'>;
   readonly cell: Column<'u32'>;
   readonly mask: Column<'u32'>;
 } {
+  const { plan, masks, pitch } = coverage;
   const { tile } = plan;
   return map(wordRow(tile), {
     index: sequence(scaleLength(context, pairs.zone.length, (tile * tile) / 32)),

@@ -1,6 +1,6 @@
 import { Column } from '../../primitives/columns/column.ts';
 import { scaleLength } from '../../primitives/columns/length.ts';
-import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import {
   ArgumentError,
@@ -23,6 +23,7 @@ import { addHidden } from './hidden-cells.ts';
 import type { InsidePairs, Pairs } from './tile-pairs.ts';
 import { pairTiles, tileRows, wordRows } from './tiles.ts';
 import { ABSENT } from './window-plan.ts';
+import { storedRows } from './zone-cells.ts';
 
 /**
  * Computes the histograms of the zones in a window, concatenated. Performs the four steps of Zhang and Wang 2014 as a
@@ -119,7 +120,12 @@ function countMaskedCells(
   cells: Column<'u32'>,
   classifier: Classifier,
 ): Column<'u32'> {
-  return rankHistogram(wordRows(context, coverage, pairs), slotOfMaskedCell(classifier), {
+  const { rows } = coverage;
+  const counted =
+    pairs === undefined && rows
+      ? { active: constant(bool, true, rows.zone.length), ...storedRows(context, rows, coverage) }
+      : wordRows(context, coverage, pairs);
+  return rankHistogram(counted, slotOfMaskedCell(classifier), {
     ranks: 32,
     bins: classifier.slots.count,
     histograms: coverage.plan.zones.length,

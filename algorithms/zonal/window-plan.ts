@@ -1,3 +1,4 @@
+import { memoized } from '../../primitives/ir/memo.ts';
 import type { RasterGrid, Window } from '../geometry/raster.ts';
 
 /** Boxes around parts of the zones, in cells of the raster. `endColumn` and `endRow` are exclusive. */
@@ -59,6 +60,8 @@ export interface WindowPlan {
   readonly pairs: number;
   /** Number of words of the bitmaps of all zones. A bitmap has one bit for each cell of each pair. */
   readonly words: number;
+  /** At most so many words of the bitmaps of zones have bits that are set: a row of 32 cells each. */
+  readonly rows: number;
   /** Number of words of the bitmaps of further sheets (see {@link ZoneBoxes.zone}), stored after those of the zones. */
   readonly furtherWords: number;
 }
@@ -68,7 +71,7 @@ const NO_SHEETS = new Uint32Array();
 /** Plans a window: pairs its tiles with the zones whose boxes overlap them. */
 export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, tile: number): WindowPlan {
   const { furtherOf = NO_SHEETS } = boxes;
-  const { rectangles, bySheet } = tilesOfBoxes(window, boxes, tile);
+  const { rectangles, bySheet, rows } = tilesOfBoxes(window, boxes, tile);
   const byZone = furtherOf.length === 0 ? bySheet : tilesByZone(bySheet, zoneCount, furtherOf);
   const zones = Uint32Array.from(byZone.keys()).sort();
   const sheets = furtherOf.length === 0 ? NO_SHEETS : furtherSheets(bySheet, zoneCount);
@@ -102,6 +105,7 @@ export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, 
     furtherOf: sheets.map((sheet) => local[furtherOf[sheet - zoneCount]!]!),
     pairs,
     words: (pairs * tile * tile) / 32,
+    rows,
     furtherWords: ((tiles - pairs) * tile * tile) / 32,
   };
 }
@@ -127,12 +131,17 @@ function tilesByZone(
   return byZone;
 }
 
-/** The rectangles of tiles of all boxes, and for each sheet the rectangle around those of its boxes. */
+/** The rectangles of tiles of all boxes, for each sheet the rectangle around those of its boxes, and the rows in boxes. */
 function tilesOfBoxes(
   window: Window,
   boxes: ZoneBoxes,
   tile: number,
-): { readonly rectangles: TileRectangle[]; readonly bySheet: Map<number, TileRectangle> } {
+): {
+  readonly rectangles: TileRectangle[];
+  readonly bySheet: Map<number, TileRectangle>;
+  readonly rows: number;
+} {
+  let rows = 0;
   const rectangles: TileRectangle[] = [];
   const bySheet = new Map<number, TileRectangle>();
   for (let box = 0; box < boxes.zone.length; box++) {
@@ -148,11 +157,12 @@ function tilesOfBoxes(
       Math.ceil(endColumn / tile),
     ];
     rectangles.push(tiles);
+    rows += (endRow - firstRow) * (Math.ceil(endColumn / 32) - Math.floor(firstColumn / 32));
     const sheet = boxes.zone[box]!;
     const other = bySheet.get(sheet);
     bySheet.set(sheet, other === undefined ? tiles : uniteTiles(other, tiles));
   }
-  return { rectangles, bySheet };
+  return { rectangles, bySheet, rows };
 }
 
 function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
@@ -160,21 +170,21 @@ function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
 }
 
 /** For each tile of a window, 1 if the box of any zone overlaps it, else 0. */
-function metTiles({ tileColumns, tileRows, rectangles }: WindowPlan): Uint8Array {
+const metTiles = memoized(({ tileColumns, tileRows, rectangles }: WindowPlan): Uint8Array => {
   const met = new Uint8Array(tileColumns * tileRows);
   for (const [firstRow, endRow, firstColumn, endColumn] of rectangles) {
     for (let row = firstRow; row < endRow; row++)
       met.fill(1, row * tileColumns + firstColumn, row * tileColumns + endColumn);
   }
   return met;
-}
+});
 
 /** Mean number of boxes of zones that overlap a tile, over the tiles that any box overlaps. */
-export function zonesPerTile(plan: WindowPlan): number {
+export const zonesPerTile: (plan: WindowPlan) => number = memoized((plan) => {
   const tiles = metTiles(plan).reduce((sum, met) => sum + met, 0);
   const pairs = plan.rectangles.reduce((sum, [top, bottom, left, right]) => sum + (bottom - top) * (right - left), 0);
   return tiles === 0 ? 0 : pairs / tiles;
-}
+});
 
 /**
  * Returns a function that tells whether a part of the raster overlaps a tile that the box of any zone overlaps. Cells

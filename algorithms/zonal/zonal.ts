@@ -26,7 +26,7 @@ import {
   wantsRows,
   wantsValues,
 } from './counting-way.ts';
-import { type Coverage, coverageOf, coverZones, type EdgeTable } from './coverage.ts';
+import { type Coverage, coverageByRows, coverageOf, coverZones, type EdgeTable, type PlacedRows } from './coverage.ts';
 import { homeGroups, NO_HOMES } from './exact-sums.ts';
 import { touchWords } from './fractions/window-fractions.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
@@ -39,6 +39,7 @@ import { aBinning, aPixels, type Binning, type Pixels } from './types.ts';
 import { uniqueBytes } from './unique.ts';
 import { windowCounts } from './window-counts.ts';
 import { planWindow, type WindowPlan } from './window-plan.ts';
+import { placedRows } from './zone-cells.ts';
 import { foldWords } from './zone-folds.ts';
 import { aChoiceOfStatistics, type ChosenStatistics } from './zone-statistics.ts';
 
@@ -234,7 +235,7 @@ export async function streamWindows(
   };
   const count = async (loaded: LoadedWindow): Promise<number> => {
     const counting =
-      loaded.placed.cells === NO_CELLS ? countTaken(context, loaded) : countWindow(context, job, loaded, totals);
+      loaded.placed.cells === NO_CELLS ? countTaken(context, job, loaded) : countWindow(context, job, loaded, totals);
     // Windows are counted side by side, so the sum is read after the wait.
     const { cells } = loaded.placed;
     const found = await underWay.watch(counting).finally(() => isEncoded(cells) && free(cells));
@@ -295,11 +296,30 @@ function innermost(error: unknown): unknown {
 const NO_CELLS: Cells = new Uint8Array();
 
 /** Gives the coverage of a window in the scope of the caller. What an overlay keeps belongs to no scope. */
-function coverWindow(context: Context, { plan, placed, part }: LoadedWindow): () => Coverage {
+async function coverWindow(context: Context, job: CountJob, loaded: LoadedWindow): Promise<() => Coverage> {
+  const { plan, placed, part } = loaded;
   const { edges, kept } = part;
   const cover = (): Coverage => coverZones(context, edges, plan, placed);
+  const rows = countsByRows(job, loaded) ? await kept?.rowsOf(plan, () => findRows(context, cover())) : undefined;
+  if (rows !== undefined) return () => coverageByRows(plan, rows, placed, () => cover().masks);
   const masks = kept?.masksOf(plan, () => cover().masks);
   return masks === undefined ? cover : () => coverageOf(plan, masks, placed, true);
+}
+
+/** Whether all that is counted of a window is counted by rows of cells, so that no bitmaps are needed. */
+function countsByRows(job: CountJob, { plan, placed, part }: LoadedWindow): boolean {
+  const { raster, taken, classifier } = part;
+  const way = countingWay(job, raster, plan, classifier.slots.count);
+  const isWhole = placed.hidden === undefined && !hasTakenCells(plan.window, taken);
+  return isWhole && (way === 'pairs' || (way === 'tiles' && job.binning.kind === 'none'));
+}
+
+async function findRows(context: Context, coverage: Coverage): Promise<PlacedRows> {
+  try {
+    return await placedRows(context, coverage);
+  } finally {
+    context.dispose(coverage.masks);
+  }
 }
 
 /** Removes from the zones of a window the cells that other rasters hold. `leftOut` has their number for each zone. */
@@ -314,9 +334,9 @@ function leaveOut(
 }
 
 /** The number of cells of zones in a window that is not read. */
-async function countTaken(context: Context, loaded: LoadedWindow): Promise<number> {
+async function countTaken(context: Context, job: CountJob, loaded: LoadedWindow): Promise<number> {
   const { taken } = loaded.part;
-  const cover = coverWindow(context, loaded);
+  const cover = await coverWindow(context, job, loaded);
   const leftOut = context.scope(() => leaveOut(context, cover(), taken).leftOut!);
   try {
     return sumOf(await context.read(leftOut));
@@ -338,7 +358,7 @@ async function countWindow(context: Context, job: CountJob, loaded: LoadedWindow
   const { sample, nodata } = raster;
   const { cells } = placed;
   const homes = isFloat(sample) && !isEncoded(cells) ? homeGroups(cells, nodata) : NO_HOMES;
-  const cover = coverWindow(context, loaded);
+  const cover = await coverWindow(context, job, loaded);
   const results = context.scope(() => {
     const { zones, leftOut } = leaveOut(context, cover(), taken);
     const counts = windowCounts(context, job, part, zones, placed, homes);

@@ -1,13 +1,15 @@
-import { scaleLength } from '../../primitives/columns/length.ts';
-import { array, fn, u32 } from '../../primitives/functors/functor.ts';
+import { knownRows, scaleLength } from '../../primitives/columns/length.ts';
+import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { type Column, type Context, copyIf, map, sequence } from '../../primitives/index.ts';
+import type { U32 } from '../../primitives/functors/value.ts';
+import { type Column, type Context, copyIf, count, map, sequence, slice } from '../../primitives/index.ts';
 import { memoized } from '../../primitives/ir/memo.ts';
 import { isWide, type Sample } from '../geometry/raster.ts';
 import type { Captured, Classifier } from './binning.ts';
-import type { Coverage } from './coverage.ts';
+import type { Coverage, PlacedRows } from './coverage.ts';
 import type { Words } from './fold.ts';
 import { orderedKey } from './ordered-words.ts';
+import { forTile } from './tile-pairs.ts';
 import { wordPlaces, wordRows } from './tiles.ts';
 import { orderedWords } from './wide-words.ts';
 import { ABSENT } from './window-plan.ts';
@@ -24,13 +26,76 @@ export type ZoneRows = {
   readonly place?: Column<'u32'>;
 };
 
-/** The rows of all zones of a window, ordered by zone, as materialized columns. */
+/** Splits the number of a cell among those of all tiles: into the tile, and the row and column in it. */
+function splitTileCell(tileCell: U32, tile: number): { readonly at: U32; readonly row: U32; readonly column: U32 } {
+  const line = tileCell.div(tile);
+  const at = line.div(tile);
+  return { at, row: line.sub(at.mul(tile)), column: tileCell.sub(line.mul(tile)) };
+}
+
+const storedCell = forTile((tile) =>
+  fn(
+    'storedCell',
+    { tileCell: u32, tileStarts: array(u32), pitch: uniform(u32) },
+    u32,
+    ({ tileCell, tileStarts, pitch }) => {
+      const { at, row, column } = splitTileCell(tileCell, tile);
+      return tileStarts.at(at).add(row.mul(pitch)).add(column);
+    },
+  ),
+);
+
+const placeOfTileCell = forTile((tile) =>
+  fn(
+    'placeOfTileCell',
+    { tileCell: u32, tileColumns: uniform(u32), columns: uniform(u32) },
+    u32,
+    ({ tileCell, tileColumns, columns }) => {
+      const { at, row, column } = splitTileCell(tileCell, tile);
+      const down = at.div(tileColumns);
+      const right = at.sub(down.mul(tileColumns));
+      return down.mul(tile).add(row).mul(columns).add(right.mul(tile)).add(column);
+    },
+  ),
+);
+
+/** Rows of cells of zones where a raster stores them, as views. */
+export function storedRows(
+  context: Context,
+  { zone, tileCell, mask }: PlacedRows,
+  { plan, tileStarts, pitch }: Pick<Coverage, 'plan' | 'tileStarts' | 'pitch'>,
+  withPlaces = false,
+): ZoneRows {
+  const { tile, tileColumns, window } = plan;
+  const cell = map(storedCell(tile), { tileCell, tileStarts: context.column(tileStarts), pitch });
+  if (!withPlaces) return { zone, cell, mask };
+  return { zone, cell, mask, place: map(placeOfTileCell(tile), { tileCell, tileColumns, columns: window.columns }) };
+}
+
+/** The rows of all zones of a window, ordered by zone. Those that are kept are not found again. */
 export function zoneRows(context: Context, coverage: Coverage, withPlaces = false): ZoneRows {
+  if (coverage.rows !== undefined) return storedRows(context, coverage.rows, coverage, withPlaces);
   return context.scope(() => {
     const { active, ...rows } = wordRows(context, coverage);
     return withPlaces ? copyIf({ ...rows, place: wordPlaces(context, coverage) }, active) : copyIf(rows, active);
   });
 }
+
+/** Finds the rows of all zones of a window. Waits for their number, so that they take no more memory than they need. */
+export async function placedRows(context: Context, coverage: Coverage): Promise<PlacedRows> {
+  const { plan, masks } = coverage;
+  const tiles = plan.tileColumns * plan.tileRows;
+  const tileStarts = Uint32Array.from({ length: tiles }, (_, at) => at * plan.tile ** 2);
+  const filled = count({ word: slice(masks, 0, plan.words) }, isFilled);
+  const [rows] = await context.read(filled);
+  context.dispose(filled);
+  return context.scope(() => {
+    const { active, cell, ...others } = wordRows(context, { ...coverage, tileStarts, pitch: plan.tile });
+    return knownRows(copyIf({ ...others, tileCell: cell }, active, { capacity: rows! }), rows!);
+  });
+}
+
+const isFilled = fn('isFilled', { word: u32 }, bool, ({ word }) => word.ne(0));
 
 /** Cells of zones: the zone, and the stored bits; `high` has the upper 32 of 64 bits. */
 export type ZoneCells = {

@@ -1,11 +1,10 @@
-import { type Box, remainderOf, turnedCopies } from '../geometry/boxes.ts';
-import { collapsedPolygons } from '../geometry/collapsed.ts';
-import { type SnappedPolygons, STEPS_PER_CELL } from '../geometry/grid.ts';
+import { STEPS_PER_CELL } from '../geometry/grid.ts';
 import { type FillRule, overlapSentence, type Polygons, type Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import { rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
 import type { ExactIntegers } from './types.ts';
+import { POSITIONS } from './zone-positions.ts';
 
 /** The note `zonal/overlapping-parts`: the number of zones whose parts overlap, and how these zones are treated. */
 export function partNotes({ names }: Pick<Zones, 'names'>, overlapping: Uint32Array, fill: FillRule): Note[] {
@@ -49,39 +48,28 @@ export function leftOutNotes(count: number): Note[] {
   return [{ code: 'zonal/cells-left-out', message, count }];
 }
 
-/** Zones on a grid, and the extents of the rasters in steps of that grid. */
-export interface ZoneCover {
-  readonly polygons: SnappedPolygons;
-  readonly extents: readonly Box[];
-  /** Steps in 360° of longitude; undefined if longitudes do not wrap around. */
-  readonly turn: number | undefined;
-}
-
 /**
  * Notes on zones that the rasters do not cover: `zonal/zones-outside` for zones outside all rasters,
  * `zonal/zones-partly-outside` for zones that extend beyond them, `zonal/collapsed` for zones on a raster that are
  * narrower than a step of the first raster's grid, `zonal/zones-without-cells` for others that contain no cell centre. If
  * all zones are outside, the note gives the extents of zones and rasters.
+ *
+ * @param positions - For each zone, one of {@link POSITIONS}.
  */
 export function zoneNotes(
   { names, polygons }: Pick<Zones, 'names' | 'polygons'>,
-  cover: ZoneCover,
+  positions: Uint8Array,
   rasters: readonly RasterGrid[],
   cells: BigUint64Array,
 ): Note[] {
   const tally = noteTally();
-  const { column, row, polygonRings } = cover.polygons;
-  const collapsed = new Set(collapsedPolygons(polygons, column, row));
   let anyMeets = false;
-  for (const [zone, name] of names.entries()) {
-    const hasGeometry = polygonRings[zone]! < polygonRings[zone + 1]!;
-    if (!hasGeometry) continue;
-    const zoneMeets = meets(cover, zone);
-    anyMeets ||= zoneMeets;
-    if (!zoneMeets) tally.add('zonal/zones-outside', name);
-    else if (collapsed.has(zone)) tally.add('zonal/collapsed', name);
-    else if (cells[zone] === 0n) tally.add('zonal/zones-without-cells', name);
-    else if (reachesBeyond(cover, zone)) tally.add('zonal/zones-partly-outside', name);
+  for (let zone = 0; zone < positions.length; zone++) {
+    const position = positions[zone]!;
+    anyMeets ||= position > POSITIONS.outside;
+    const code =
+      position > POSITIONS.collapsed && cells[zone] === 0n ? 'zonal/zones-without-cells' : CODE_OF_POSITION[position];
+    if (code !== undefined) tally.add(code, names[zone]!);
   }
   const notes = tally.notes(sentences(rasters.length === 1 ? 'the raster' : 'the rasters'));
   // If all zones are outside, there is only one note, so the extents are added once.
@@ -89,6 +77,12 @@ export function zoneNotes(
     ? notes
     : notes.map((note) => ({ ...note, message: `${note.message} ${extents(polygons, rasters)}` }));
 }
+
+const CODE_OF_POSITION: Readonly<Record<number, string>> = {
+  [POSITIONS.outside]: 'zonal/zones-outside',
+  [POSITIONS.collapsed]: 'zonal/collapsed',
+  [POSITIONS.partlyOutside]: 'zonal/zones-partly-outside',
+};
 
 /**
  * The note `zonal/repeated-columns`, for a raster whose columns span more than 360° of longitude: its last columns show
@@ -116,49 +110,6 @@ const sentences = (raster: string): Readonly<Record<string, (count: number) => s
     `${n === 1 ? '1 zone is' : `${n} zones are`} narrower than a step of the raster's grid (2⁻²⁰ of a cell) and without area on it`,
   'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on ${raster}`,
 });
-
-/**
- * Whether the bounding box of a zone overlaps a raster after some shift by whole turns of longitude (360°). A shared
- * edge is no overlap.
- */
-function meets({ polygons, extents, turn }: ZoneCover, zone: number): boolean {
-  const box = boxOf(polygons, ...verticesOf(polygons, zone));
-  return extents.some((extent) =>
-    turnedCopies(extent, box.left, box.right, turn).some(
-      ({ left, top, right, bottom }) =>
-        box.top < bottom && box.bottom > top && (right === Infinity || (box.left < right && box.right > left)),
-    ),
-  );
-}
-
-/** The extents on which a zone may lie, in part or wholly. */
-function nearExtents({ polygons, extents, turn }: ZoneCover, zone: number): readonly Box[] {
-  const box = boxOf(polygons, ...verticesOf(polygons, zone));
-  return extents.filter((extent) =>
-    turnedCopies(extent, box.left, box.right, turn).some(
-      ({ left, top, right, bottom }) =>
-        box.top <= bottom && box.bottom >= top && box.left <= right && box.right >= left,
-    ),
-  );
-}
-
-/** Whether some ring of the zone extends beyond the rasters, by however many turns of longitude (360°) it is shifted. */
-function reachesBeyond({ polygons, extents, turn }: ZoneCover, zone: number): boolean {
-  const { polygonRings, ringVertices } = polygons;
-  const near = nearExtents({ polygons, extents, turn }, zone);
-  for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
-    const box = boxOf(polygons, ringVertices[ring]!, ringVertices[ring + 1]!);
-    const copies = near.flatMap((extent) => turnedCopies(extent, box.left, box.right, turn));
-    if (remainderOf(box, copies).length > 0) return true;
-  }
-  return false;
-}
-
-function boxOf({ column, row }: SnappedPolygons, from: number, to: number): Box {
-  const [left, right] = rangeOf(column, from, to);
-  const [top, bottom] = rangeOf(row, from, to);
-  return { left, top, right, bottom };
-}
 
 /** A bounding box in the coordinates of the files. */
 interface FileExtent {

@@ -9,6 +9,8 @@ export interface ZonesOnGrid {
   readonly polygons: SnappedPolygons;
   readonly sheets: Sheets | undefined;
   readonly rows: ZoneRows;
+  /** How the zones lie to rasters, by the extents of these; see `zonePositions`. */
+  readonly positions: Map<string, Uint8Array>;
 }
 
 /** The rows of a grid that each zone spans, in steps. Infinity and −Infinity for a zone without geometry. */
@@ -20,7 +22,7 @@ interface ZoneRows {
 /** Snaps the zones to a grid, once for all rasters on it. */
 export function snapZones(zones: Zones, grid: RasterGrid): ZonesOnGrid {
   const polygons = snapToGrid(zones.polygons, grid, zones);
-  return { polygons, sheets: sheetsOn(polygons, grid), rows: rowsOfZones(polygons) };
+  return { polygons, sheets: sheetsOn(polygons, grid), rows: rowsOfZones(polygons), positions: new Map() };
 }
 
 function rowsOfZones(polygons: SnappedPolygons): ZoneRows {
@@ -66,5 +68,6 @@ export function zonesInRows({ polygons, sheets, rows }: ZonesOnGrid, firstRow: n
     },
     sheets: sheets && { ...sheets, ringSheets: ofRings(sheets.ringSheets) },
     rows,
+    positions: new Map(),
   };
 }

@@ -52,7 +52,9 @@ const work = scratch.path;
 const { command, load } = await builtPackage(work);
 const { openGeoTiff } = await load<typeof import('../../formats/index.ts')>('formats/index.ts');
 console.log(`machine  ${machine()}`);
-console.log(`rasters  ${options.rasters} of ${options.columns} × ${options.rows}, 3,231 counties; median (least–most)\n`);
+console.log(
+  `rasters  ${options.rasters} of ${options.columns} × ${options.rows}, 3,231 counties; median (least–most)\n`,
+);
 printHead(
   'file | job | decoding, s | inflating, s | command, s | one raster, s | command ÷ decoding | processor time, the same | peers ÷ command | peak, MB',
 );
@@ -159,7 +161,9 @@ function peerRun(files: readonly string[], job: string): Run {
   const loop = join(project, 'bench/peers/zonal-loop.py');
   const wanted = job.includes('bins') ? ['-512', '3600', '257', '--stats', '--stdev'] : ['--stats'];
   const runs = files.map((file) =>
-    timed(options.python, [loop, file, zones, 'counties', join(work, 'loop.csv'), ...wanted], { GDAL_NUM_THREADS: '1' }),
+    timed(options.python, [loop, file, zones, 'counties', join(work, 'loop.csv'), ...wanted], {
+      GDAL_NUM_THREADS: '1',
+    }),
   );
   const sum = (field: 'seconds' | 'cpuSeconds'): number => runs.reduce((total, run) => total + run[field], 0);
   return { ...runs[0]!, seconds: sum('seconds'), cpuSeconds: sum('cpuSeconds') };
