@@ -104,19 +104,29 @@ export class Overlay {
         rowsOf: (plan, find) => {
           const bytes = 4 * ROW_WORDS * plan.rows;
           if (!rows.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
-          return cached(rows, plan, () => this.#keepRows(bytes, find));
+          return cached(rows, plan, () => {
+            const keeping = this.#keepRows(bytes, find);
+            // What failed is tried again by the next job.
+            keeping.catch(() => rows.delete(plan));
+            return keeping;
+          });
         },
       };
     });
   }
 
-  /** Keeps rows of at most so many bytes. */
+  /** Keeps rows of at most so many bytes, for which there is room. */
   async #keepRows(bytes: number, find: () => Promise<PlacedRows>): Promise<PlacedRows> {
     this.#bytes += bytes;
-    const found = await find();
-    this.#bytes += 4 * ROW_WORDS * (found.zone.length as number) - bytes;
-    for (const column of Object.values(found)) this.#kept.push(column);
-    return found;
+    let taken = 0;
+    try {
+      const found = await find();
+      taken = 4 * ROW_WORDS * (found.zone.length as number);
+      for (const column of Object.values(found)) this.#kept.push(column);
+      return found;
+    } finally {
+      this.#bytes += taken - bytes;
+    }
   }
 
   /** Frees what is kept. Call it when all jobs that share the overlay have ended; later jobs keep anew. */
