@@ -32,8 +32,8 @@ interface Place {
 }
 
 /**
- * Keeps where zones lie on the grids of rasters: their snapped vertices, their windows, and for each window the bits of
- * the cells that are in each zone. Jobs that share an overlay make them once for all rasters that have the same grid,
+ * Keeps where zones lie on the grids of rasters: their snapped vertices, their windows, and for each window the cells that
+ * are in each zone. Jobs that share an overlay make them once for all rasters that have the same grid,
  * whatever their cells are; see {@link createOverlay}.
  */
 export class Overlay {
@@ -147,7 +147,7 @@ const someOverlayOptions: Kind = someOptions<OverlayOptions>({ memoryBytes: opti
 
 /** Options of {@link createOverlay}. */
 export interface OverlayOptions {
-  /** Maximum bytes of device memory for the bits of cells. What does not fit is made anew for each raster. Default 256 MiB. */
+  /** Maximum bytes of device memory for the cells of zones. What does not fit is made anew for each raster. Default 256 MiB. */
   readonly memoryBytes?: number | undefined;
 }
 
@@ -156,12 +156,14 @@ export interface OverlayOptions {
  * {@link surfaceHistogram} with the same context and zones: what they find out about where zones lie is kept for the next
  * raster on the same grid, such as the next day of a series or the next band. Results have the same bytes as without.
  *
- * The overlay keeps, for each grid, the zones snapped to it and their edges; and for each window, a bit for each cell of
- * the tiles around each zone. Cells, nodata values, masks and sample types of the rasters may differ. Rasters on another
- * grid have a part of their own in it.
+ * The overlay keeps, for each grid, the zones snapped to it and their edges; and for each window, the rows of up to 32 cells
+ * that lie in each zone. If a raster has a mask, or lies beneath others of a surface, and where all that is counted are bins
+ * that many zones share, it is a bit for each cell of the tiles around each zone instead. Cells, nodata values, masks and
+ * sample types of the rasters may differ. Rasters on another grid have a part of their own in it.
  *
- * - Cost: of the second raster on a grid, that of reading and counting its cells. Memory: a bit for each cell of the
- *   tiles around each zone, 40 MB for the counties of the United States in 200 million cells.
+ * - Cost: of the second raster on a grid, that of reading and counting its cells. Memory: 12 bytes for a row, or a bit for
+ *   each cell of the tiles around each zone: of the counties of the United States in 200 million cells, 90 MB or 40 MB, and
+ *   77 MB for 225,000 hexagons that partition 63 million cells.
  *
  * @throws `ArgumentError` `zonal/overlay` from a job whose context or zones are others.
  * @example
