@@ -1,5 +1,6 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import type { Binning, Pixels } from '../algorithms/zonal/types.ts';
+import { PIXELS, type Pixels } from '../algorithms/zonal/pixels.ts';
+import type { Binning } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { ChosenAttributes } from '../formats/zone-attributes.ts';
@@ -99,9 +100,9 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   fillSpec('zone'),
   {
     name: 'pixels',
-    value: 'center|all-touched',
-    help: 'cells of a zone: those whose centre is in it (default), or all that share area with it',
-    choices: ['center', 'all-touched'],
+    value: 'center|all-touched|fractional',
+    help: 'cells of a zone: by centre (default), all that share area, or weighted by the share of each that is in the zone',
+    choices: PIXELS,
   },
   { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot writes to it)' },
   {

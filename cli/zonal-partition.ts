@@ -1,7 +1,8 @@
 import { aFill, type FillRule } from '../algorithms/geometry/polygons.ts';
 import { gridFields, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
+import { aPixels, type Pixels } from '../algorithms/zonal/pixels.ts';
 import { countPart, type PartCounts, type SurfacePart } from '../algorithms/zonal/surface-parts.ts';
-import { aBinning, aPixels, type Binning, type Pixels } from '../algorithms/zonal/types.ts';
+import { aBinning, type Binning } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, type ChosenStatistics } from '../algorithms/zonal/zone-statistics.ts';
 import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/zones-on-grid.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';

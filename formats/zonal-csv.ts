@@ -58,7 +58,7 @@ export function zonalCsv(histogram: AnyHistogram, options: ZonalCsvOptions = {})
  * `cells` is the number of cells in a zone, and `nodata` is the number of its cells without data. `min`, `max`, `mean`
  * and `sum` are computed from the cells with data; they are empty if there are no such cells. Every zone has a row; for
  * zones outside the raster, `cells` is 0. If the job named statistics, the columns after `zone` are these, in the order of
- * the list, as in `zone,count,mean`. `frac` has a column `frac_VALUE` for each value that any zone has.
+ * the list, as in `zone,count,mean`. By fractions, `count` stands before `nodata`, and both are areas. `frac` has a column `frac_VALUE` for each value that any zone has.
  *
  * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics; `zonal/value-columns` if `frac` would have
  * more than 16,384 columns.

@@ -7,7 +7,7 @@ import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aRecord, aText, type Kind, optional, where } from '../primitives/checks/kinds.ts';
 import { jsonAttributes, requireAttributes, someAttributes } from './attribute-cells.ts';
 import { inChunks } from './text-chunks.ts';
-import { exactStatistic, isOfValues, rowsByZone, valueOfRow } from './zonal-statistics.ts';
+import { cellColumns, exactStatistic, isOfValues, rowsByZone, valueOfRow } from './zonal-statistics.ts';
 import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** Facts about the computation of a zonal histogram that the histogram itself does not contain. */
@@ -49,7 +49,7 @@ export interface ZonalRun {
  * Zones are in input order, one per line. Counts up to 2^53 − 1 are numbers. Larger counts are decimal strings, because
  * numbers would lose digits, and so are values of i64 and u64. Of a surface, `source` has a list `rasters` in place of `raster`. `stats` has the statistics
  * that the job named, else `min`, `max`, `mean` and `sum`; those of values are null if no cell of the zone has data. It is
- * null if the histogram has no statistics. Infinite values are the strings "Infinity" and "-Infinity". The text is
+ * null if the histogram has no statistics. By fractions, each zone has `count`, and it and `nodata` are areas. Infinite values are the strings "Infinity" and "-Infinity". The text is
  * generated in chunks.
  *
  * @example
@@ -141,14 +141,15 @@ function* statisticsPieces(
   attributes: readonly ZoneAttribute[],
   raster: string | undefined,
 ): Generator<string> {
-  const { names, cells, nodata, statistics } = histogram;
+  const { names, statistics } = histogram;
   const isPlain = statistics !== undefined && isDefault(statistics);
   const first = raster === undefined ? '' : `"raster":${JSON.stringify(raster)},`;
-  const columns = [...(isPlain ? ['cells', 'nodata'] : []), ...columnsByName(statistics ?? {}).map(([name]) => name)];
+  const cells = isPlain ? cellColumns(histogram) : [];
+  const columns = [...cells, ...columnsByName(statistics ?? {})].map(([name]) => name);
   requireAttributes(attributes, ['raster', 'zone', ...columns], names.length);
   const attributesOf = jsonAttributes(attributes);
   for (const [zone, name] of names.entries()) {
-    const counts = isPlain ? `"cells":${integer(cells[zone]!)},"nodata":${integer(nodata[zone]!)},` : '';
+    const counts = isPlain ? `${countsOf(cells, zone)},` : '';
     yield `${lead.next()}\n{${first}"zone":${JSON.stringify(name)},${attributesOf(zone)}${counts}${membersOf(histogram, zone)}}`;
   }
 }
@@ -208,10 +209,13 @@ function* zonePieces(
   }
 }
 
-function totals({ cells, nodata, below, above }: AnyHistogram, zone: number): string {
-  return Object.entries({ cells, nodata, below, above })
-    .map(([name, counts]) => `"${name}":${integer(counts[zone]!)}`)
-    .join(',');
+function totals(histogram: AnyHistogram, zone: number): string {
+  const { below, above } = histogram;
+  return countsOf([...cellColumns(histogram), ['below', below], ['above', above]], zone);
+}
+
+function countsOf(columns: readonly (readonly [name: string, column: StatisticColumn])[], zone: number): string {
+  return columns.map(([name, column]) => `"${name}":${textOf(column, zone)}`).join();
 }
 
 /** The statistics of a zone as members of a JSON object. */

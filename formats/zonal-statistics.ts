@@ -34,13 +34,19 @@ export interface TableColumns {
  * @throws ArgumentError `zonal/no-statistics` if there are none, `zonal/value-columns` if there are too many values.
  */
 export function tableColumns(histogram: AnyHistogram): TableColumns[] {
-  const { cells, nodata, statistics } = histogram;
+  const { statistics } = histogram;
   const columns = statisticsOf(histogram);
-  const all = isDefault(statistics!) ? [['cells', cells] as const, ['nodata', nodata] as const, ...columns] : columns;
+  const all = isDefault(statistics!) ? [...cellColumns(histogram), ...columns] : columns;
   return all.map(([name, column]) => {
     if (isOfValues(column)) return valueColumns(name, column);
     return { names: [name], at: (zone) => [exactStatistic(histogram, name, zone) ?? column[zone]!] };
   });
+}
+
+/** The columns of the numbers of cells. By fractions, those with data and those without are areas. */
+export function cellColumns({ cells, nodata, areas }: AnyHistogram): [name: string, column: StatisticColumn][] {
+  if (areas === undefined) return Object.entries({ cells, nodata });
+  return Object.entries({ cells, count: areas.count, nodata: areas.nodata });
 }
 
 /** Maximum number of columns of a statistic of each value. Spreadsheets show as many. */

@@ -1,9 +1,11 @@
 import type { RasterSource, Sample } from '../geometry/raster.ts';
 import { readsEncoded } from './cell-places.ts';
-import type { Fold } from './fold.ts';
+import type { Fold, WeightedFold } from './fold.ts';
 import { foldsOf } from './folds.ts';
-import type { Statistic, StatisticRecords } from './statistic-kinds.ts';
+import type { Pixels } from './pixels.ts';
+import type { Folded, Statistic, StatisticRecords } from './statistic-kinds.ts';
 import type { Binning } from './types.ts';
+import { weightedFolds } from './weighted-sums.ts';
 import { type WindowPlan, zonesPerTile } from './window-plan.ts';
 import { type ChosenStatistics, DEFAULT_STATISTICS, statisticsNamed } from './zone-statistics.ts';
 
@@ -12,6 +14,8 @@ export interface Wanted {
   readonly binning: Binning;
   /** Which statistics; or their records. Default those of `ZoneStatistics`. */
   readonly statistics?: ChosenStatistics | StatisticRecords | undefined;
+  /** Which cells count. Default `center`. */
+  readonly pixels?: Pixels | undefined;
 }
 
 /** The statistics that a job asks for. Undefined if it asks for none. */
@@ -30,7 +34,16 @@ function wantedRecords(job: Wanted): readonly Statistic[] {
 
 /** What must be folded of the values of zones. */
 export function wantedFolds(job: Wanted, sample: Sample): readonly Fold[] {
-  return foldsOf(sample, new Set(wantedRecords(job).flatMap((record) => ('folds' in record ? record.folds : []))));
+  return foldsOf(sample, wantedFields(job));
+}
+
+/** What must be folded of the cells that outlines enter, with weights. Nothing unless cells count by fractions. */
+export function wantedWeighted(job: Wanted, sample: Sample): readonly WeightedFold[] {
+  return job.pixels === 'fractional' ? weightedFolds(sample, wantedFields(job)) : [];
+}
+
+function wantedFields(job: Wanted): ReadonlySet<keyof Folded> {
+  return new Set(wantedRecords(job).flatMap((record) => ('folds' in record ? record.folds : [])));
 }
 
 /** Whether rows of 32 cells must be reduced: to fold their values, or to count the cells of zones if there are no bins. */

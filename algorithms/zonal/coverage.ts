@@ -17,7 +17,7 @@ import type { RowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
 import { quotientAt, setQuotient } from './edge-quotients.ts';
 import type { LineTable } from './fractions/line-table.ts';
-import { touchCells } from './fractions/window-fractions.ts';
+import { type Outlines, touchCells } from './fractions/window-fractions.ts';
 import { listPairs, type PairList, wordsOfZone } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
@@ -185,6 +185,8 @@ export interface Coverage {
   readonly rows?: PlacedRows | undefined;
   /** For each zone of the window, the number of its cells that the raster's mask hides. Undefined without a mask. */
   readonly hiddenCounts?: Column<'u32'> | undefined;
+  /** The cells that outlines enter, with their shares. Undefined unless cells count by fractions. */
+  readonly outlines?: Outlines | undefined;
 }
 
 /**
@@ -203,6 +205,7 @@ export function coverZones(
   table: EdgeTable,
   plan: WindowPlan,
   placed: Pick<PlacedCells, 'tileStarts' | 'pitch'>,
+  outlines?: Outlines,
 ): Coverage {
   return context.scope(() => {
     const { window, tile } = plan;
@@ -233,8 +236,9 @@ export function coverZones(
     scatterReduce(flips.bits, flips.word, 'xor', toggles);
     const masks = fillBits(context, toggles);
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
-    if (table.lines) touchCells(context, table.lines, plan, masks);
-    return coverageOf(plan, masks, placed);
+    if (outlines) scatterReduce(outlines.bits, outlines.word, 'or', masks);
+    else if (table.lines) touchCells(context, table.lines, plan, masks);
+    return { ...coverageOf(plan, masks, placed), outlines };
   });
 }
 
@@ -254,9 +258,10 @@ export function coverageByRows(
   rows: PlacedRows,
   { tileStarts, pitch }: Pick<PlacedCells, 'tileStarts' | 'pitch'>,
   cover: () => Column<'u32'>,
+  outlines?: Outlines,
 ): Coverage {
   return {
-    ...{ plan, rows, tileStarts, pitch, isKept: true, pairs: listPairs(plan) },
+    ...{ plan, rows, tileStarts, pitch, isKept: true, pairs: listPairs(plan), outlines },
     get masks() {
       return cover();
     },

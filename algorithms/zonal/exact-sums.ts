@@ -38,9 +38,9 @@ export interface PowerLayout {
   /** The group of a power is ⌊(power · biased exponent + offset) / 32⌋. */
   readonly offset: number;
   readonly groups: number;
-  /** Number of bytes of the power of a significand that is shifted left by up to 7 bits. */
+  /** Number of bytes of a summand, which is an integer that is shifted left by up to 7 bits. */
   readonly bytes: number;
-  /** Squares have one sign. */
+  /** Squares have one sign; with weights, they have two. */
   readonly signs: 1 | 2;
   /** The sum of group 0 is an integer in units of 2^−unitBits. */
   readonly unitBits: bigint;
@@ -52,24 +52,37 @@ export interface PowerLayout {
   readonly counters: number;
 }
 
-function layoutOf(form: FloatForm, power: Power, offset: number): PowerLayout {
+function layoutOf(form: FloatForm, power: Power, offset: number, weightBits = 0): PowerLayout {
   const { significandBits, exponentBits } = form;
   const last = power * maxExponent(form) + offset;
-  const bytes = Math.ceil((significandBits * power + 7) / 8);
-  const signs = power === 1 ? 2 : 1;
+  const bytes = Math.ceil((significandBits * power + weightBits + 7) / 8);
+  const signs = power === 2 && weightBits === 0 ? 1 : 2;
   const bias = 2 ** (exponentBits - 1) - 1;
   const unitBits = BigInt(power * (bias + significandBits - 1) + offset);
   return { form, offset, groups: (last >> 5) + 1, bytes, signs, unitBits, counters: signs * ((last >> 3) + bytes) };
 }
 
+type Layouts = { readonly [sample in Float]: { readonly [power in Power]: PowerLayout } };
+
 /**
  * The layouts of both powers. With these offsets, one group has the values from 2⁻¹⁶ to 2¹⁶, and two groups have their
  * squares.
  */
-export const LAYOUTS: { readonly [sample in Float]: { readonly [power in Power]: PowerLayout } } = {
-  f32: { 1: layoutOf(FLOATS.f32, 1, 17), 2: layoutOf(FLOATS.f32, 2, 2) },
-  f64: { 1: layoutOf(FLOATS.f64, 1, 17), 2: layoutOf(FLOATS.f64, 2, 2) },
-};
+export const LAYOUTS: Layouts = layoutsOf(0);
+
+/** Bits of the magnitude of a weight in {@link WEIGHTED}. */
+export const WEIGHT_BITS = 31;
+
+/** The same layouts for powers times whole weights. */
+export const WEIGHTED: Layouts = layoutsOf(WEIGHT_BITS);
+
+function layoutsOf(weightBits: number): Layouts {
+  const { f32, f64 } = FLOATS;
+  return {
+    f32: { 1: layoutOf(f32, 1, 17, weightBits), 2: layoutOf(f32, 2, 2, weightBits) },
+    f64: { 1: layoutOf(f64, 1, 17, weightBits), 2: layoutOf(f64, 2, 2, weightBits) },
+  };
+}
 
 /** For each power, the home group of a window. */
 export type HomeGroups = { readonly [power in Power]: number };

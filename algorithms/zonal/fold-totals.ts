@@ -1,7 +1,7 @@
 import type { RasterGrid } from '../geometry/raster.ts';
 import { placeOfCell, type WindowPlace } from './cell-order.ts';
 import type { HomeGroups } from './exact-sums.ts';
-import { digitsName, type Fold, type FoldSums, wordsIn } from './fold.ts';
+import { digitsName, type FoldSums, wordsIn, type ZoneFold } from './fold.ts';
 import type { Folded } from './statistic-kinds.ts';
 
 /** What was folded in a window, read to the host; see `WindowFolds`. */
@@ -27,7 +27,7 @@ export interface FoldTotals {
 }
 
 /** Creates totals without any zone. */
-export function createFoldTotals(folds: readonly Fold[]): FoldTotals {
+export function createFoldTotals(folds: readonly ZoneFold[]): FoldTotals {
   const fields = fieldsOf(folds);
   const found = new Map<number, FoldSums>();
   const addZone = (zone: number, more: Folded): void => {
@@ -68,7 +68,7 @@ export function createFoldTotals(folds: readonly Fold[]): FoldTotals {
 
 /** Whether columns that come from another process have all fields, with values that can be true. */
 export function areFolded(
-  folds: readonly Fold[],
+  folds: readonly ZoneFold[],
   { zone, ...columns }: PartialStatistics,
   grids: readonly RasterGrid[],
 ): boolean {
@@ -84,11 +84,11 @@ export function areFolded(
   });
 }
 
-type FieldType = Fold['fields'][keyof Folded];
+type FieldType = ZoneFold['fields'][keyof Folded];
 
 type Fields = readonly [field: keyof Folded, type: FieldType][];
 
-function fieldsOf(folds: readonly Fold[]): Fields {
+function fieldsOf(folds: readonly ZoneFold[]): Fields {
   return folds.flatMap(({ fields }) => Object.entries(fields) as [keyof Folded, FieldType][]);
 }
 

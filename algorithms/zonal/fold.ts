@@ -11,7 +11,18 @@ export type Words = readonly U32[];
  * of each zone in a window, and then windows, rasters and parts of other processes, on the host. Integers are folded as
  * ordered words (u32 words, or two for 64 bits, that compare like the values). Everything is exact, so order does not matter.
  */
-export interface Fold {
+export interface Fold extends ZoneFold {
+  /** Begins a row of cells, in the code of a functor. */
+  begin(homes: { readonly [power in Power]: U32 }): RowFold;
+}
+
+/** As {@link Fold}, of cells that have weights: whole numbers. */
+export interface WeightedFold extends ZoneFold {
+  begin(homes: { readonly [power in Power]: U32 }): WeightedRow;
+}
+
+/** What is known of a fold besides how it goes along a row. */
+export interface ZoneFold {
   /** Begins the names of its columns. */
   readonly name: string;
   /** The fields that it gives, with the type of their values. */
@@ -20,8 +31,6 @@ export interface Fold {
   readonly rowWords: number;
   /** The neutral words of a zone. */
   readonly neutral: readonly number[];
-  /** Begins a row of cells, in the code of a functor. */
-  begin(homes: { readonly [power in Power]: U32 }): RowFold;
   /** Whether it needs the places of rows: the number of a row's first cell among those of the window, row by row. */
   readonly usesPlaces?: boolean;
   /** Makes the words of a zone from those of a row, if they differ. `place` is undefined if no fold uses places. */
@@ -59,6 +68,15 @@ export interface RowFold {
   endRun?(head: U32, count: U32): void;
 }
 
+/** A fold of cells with weights, while it goes along a row. */
+export interface WeightedRow {
+  readonly words: Words;
+  /** Takes a cell with data: its stored words, and its weight, from −2³¹ to 2³¹ − 1. */
+  take(raw: Words, weight: U32): void;
+  /** Takes a cell without data. */
+  lack?(weight: U32): void;
+}
+
 /** Where a fold finds the counters of wide powers of a zone, and the home groups of the window. */
 export interface WideSums {
   /** The place of a cell of the window; see `placeOfCell`. */
@@ -71,9 +89,9 @@ export interface WideSums {
 }
 
 /** A record with the words of all folds, by the names of their columns. */
-export function namedWords<T>(
-  folds: readonly Fold[],
-  wordsOf: (fold: Fold, at: number) => readonly T[],
+export function namedWords<T, F extends ZoneFold>(
+  folds: readonly F[],
+  wordsOf: (fold: F, at: number) => readonly T[],
 ): Readonly<Record<string, T>> {
   return Object.fromEntries(
     folds.flatMap((fold, at) => wordsOf(fold, at).map((word, i) => [`${fold.name}${i}`, word])),
@@ -81,11 +99,11 @@ export function namedWords<T>(
 }
 
 /** The first `count` words of a fold in such a record. */
-export function wordsIn<T>({ name }: Fold, named: { readonly [name: string]: T }, count: number): readonly T[] {
+export function wordsIn<T>({ name }: ZoneFold, named: { readonly [name: string]: T }, count: number): readonly T[] {
   return Array.from({ length: count }, (_, i) => named[`${name}${i}`]!);
 }
 
 /** The name of the column with the counters of wide powers. */
-export function digitsName({ name }: Fold): string {
+export function digitsName({ name }: ZoneFold): string {
   return `${name}Digits`;
 }

@@ -6,15 +6,16 @@
  * @packageDocumentation
  */
 
+export type { Areas } from './areas.ts';
 export { type ZoneFractions, type ZoneFractionsOptions, zoneFractions } from './fractions/zone-fractions.ts';
 export { createOverlay, type Overlay, type OverlayOptions } from './overlay.ts';
+export type { Pixels } from './pixels.ts';
 export type { StatisticColumn, ValueShares } from './statistic-kinds.ts';
 export type { SurfaceJob } from './surface.ts';
 export type {
   AnyHistogram,
   Binning,
   ExactIntegers,
-  Pixels,
   WithStatistics,
   ZonalBins,
   ZonalHistogram,

@@ -3,12 +3,13 @@ import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { ArgumentError } from '../../primitives/checks/errors.ts';
 import { aPositive, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import { cached } from '../../primitives/host/cache.ts';
-import type { Column, Context } from '../../primitives/index.ts';
+import type { Column, Context, Table } from '../../primitives/index.ts';
 import { type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
 import { gridKey, type RasterGrid, type Window } from '../geometry/raster.ts';
 import { columnsOfEdges, type EdgeTable, type PlacedRows } from './coverage.ts';
+import { keptWords, type Outlines } from './fractions/window-fractions.ts';
+import type { Pixels } from './pixels.ts';
 import type { PlacedZones } from './placement.ts';
-import type { Pixels } from './types.ts';
 import type { WindowPlan } from './window-plan.ts';
 import { snapZones, type ZonesOnGrid } from './zones-on-grid.ts';
 
@@ -22,6 +23,8 @@ export interface PlacedOverlay {
   masksOf(plan: WindowPlan, cover: () => Column<'u32'>): Column<'u32'> | undefined;
   /** The rows of cells of zones in a window, made once. Undefined if there is no room for those that are not kept yet. */
   rowsOf(plan: WindowPlan, find: () => Promise<PlacedRows>): Promise<PlacedRows> | undefined;
+  /** The cells of a window that outlines enter, in the same way. */
+  outlinesOf(plan: WindowPlan, find: () => Outlines): Outlines | undefined;
 }
 
 /** How a raster lies on the grid to which zones are snapped. */
@@ -42,7 +45,7 @@ export class Overlay {
   readonly #memoryBytes: number;
   readonly #onGrid = new Map<string, ZonesOnGrid>();
   readonly #placed = new Map<string, PlacedOverlay>();
-  #kept: Column<'u32'>[] = [];
+  #kept: Table[] = [];
   #bytes = 0;
 
   /** @internal */
@@ -87,20 +90,23 @@ export class Overlay {
       const plans = new Map<string, WindowPlan>();
       const masks = new Map<WindowPlan, Column<'u32'>>();
       const rows = new Map<WindowPlan, Promise<PlacedRows>>();
+      const outlines = new Map<WindowPlan, Outlines>();
+      const keep = <C extends Table>(kept: Map<WindowPlan, C>, plan: WindowPlan, words: number, make: () => C) => {
+        const bytes = 4 * words;
+        if (!kept.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
+        return cached(kept, plan, () => {
+          const made = make();
+          this.#bytes += bytes;
+          this.#kept.push(made);
+          return made;
+        });
+      };
       return {
         ...{ placed, edges },
         planOf: ({ row, column, rows, columns }, tile, plan) =>
           cached(plans, [tile, row, column, rows, columns].join(), plan),
-        masksOf: (plan, cover) => {
-          const bytes = 4 * (plan.words + plan.furtherWords);
-          if (!masks.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
-          return cached(masks, plan, () => {
-            const covered = cover();
-            this.#bytes += bytes;
-            this.#kept.push(covered);
-            return covered;
-          });
-        },
+        masksOf: (plan, cover) => keep(masks, plan, plan.words + plan.furtherWords, cover),
+        outlinesOf: (plan, find) => keep(outlines, plan, keptWords(edges.lines!, plan), find),
         rowsOf: (plan, find) => {
           const bytes = 4 * ROW_WORDS * plan.rows;
           if (!rows.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
@@ -131,7 +137,7 @@ export class Overlay {
 
   /** Frees what is kept. Call it when all jobs that share the overlay have ended; later jobs keep anew. */
   dispose(): void {
-    for (const column of this.#kept) this.#context.dispose(column);
+    for (const columns of this.#kept) this.#context.dispose(columns);
     this.#kept = [];
     this.#bytes = 0;
     this.#onGrid.clear();

@@ -1,8 +1,8 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { isRecord } from '../../primitives/checks/given.ts';
 import { isWide } from '../geometry/raster.ts';
-import { type Wanted, wantedFolds, wantsValues } from './counting-way.ts';
-import type { Fold } from './fold.ts';
+import { type Wanted, wantedFolds, wantedWeighted, wantsValues } from './counting-way.ts';
+import type { ZoneFold } from './fold.ts';
 import { areFolded, type PartialStatistics } from './fold-totals.ts';
 import type { PartCounts } from './surface-parts.ts';
 import type { TotalsOptions } from './totals.ts';
@@ -16,12 +16,15 @@ type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | 'grids' | keyo
  */
 export function checkPartCounts(given: unknown, counted: Counted): PartCounts {
   const { zones, sample, slots, grids } = counted;
-  const { leftOut, counts, statistics: found, unique } = fieldsOf<PartCounts>(given);
-  const folds = wantedFolds(counted, sample);
+  const { leftOut, counts, statistics: found, weighted, unique } = fieldsOf<PartCounts>(given);
+  const [folds, weightedFolds] = [wantedFolds(counted, sample), wantedWeighted(counted, sample)];
+  const areFolds = (sums: unknown, wanted: readonly ZoneFold[]): boolean =>
+    wanted.length > 0 ? areStatistics(sums, wanted, zones, grids) : sums === undefined;
   const isGood =
     isWhole(leftOut) &&
     areCounters(counts, zones, slots.count) &&
-    (folds.length > 0 ? areStatistics(found, folds, zones, grids) : found === undefined) &&
+    areFolds(found, folds) &&
+    areFolds(weighted, weightedFolds) &&
     (wantsValues(counted) ? arePairs(unique, zones, isWide(sample)) : unique === undefined);
   if (isGood) return given as PartCounts;
   throw new FormatError('zonal/part-counts', 'The counts of a part of the rasters are damaged.', {
@@ -41,7 +44,7 @@ function areCounters(given: unknown, zones: number, slots: number): boolean {
   return count.every((cells) => isWhole(cells) && cells > 0);
 }
 
-function areStatistics(given: unknown, folds: readonly Fold[], zones: number, grids: Counted['grids']): boolean {
+function areStatistics(given: unknown, folds: readonly ZoneFold[], zones: number, grids: Counted['grids']): boolean {
   const { zone } = fieldsOf<NonNullable<PartCounts['statistics']>>(given);
   return (
     zone instanceof Uint32Array && areAscending(zone, zones) && areFolded(folds, given as PartialStatistics, grids)

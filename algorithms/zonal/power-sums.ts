@@ -1,5 +1,5 @@
-import { If, Var } from '../../primitives/functors/control.ts';
-import { type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { If, Let, Var } from '../../primitives/functors/control.ts';
+import { type Functor, fn, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { mulU32, mulU64 } from '../../primitives/functors/standard/wide-products.ts';
 import type { U32, Variable } from '../../primitives/functors/value.ts';
@@ -12,10 +12,14 @@ import {
   maxExponent,
   type Power,
   type PowerLayout,
+  WEIGHTED,
   wideSum,
 } from './exact-sums.ts';
-import type { Fold, WideSums, Words } from './fold.ts';
+import type { Fold, WideSums, Words, ZoneFold } from './fold.ts';
 import { ABSENT } from './window-plan.ts';
+
+const WIDE_CELL = { zone: u32, raw: u32, high: u32, byte: uniform(u32), home: uniform(u32) };
+const DIGIT = { counter: u32, value: u32 };
 
 type PowerField = 'sum' | 'squares';
 
@@ -39,13 +43,15 @@ export function powerSum(name: PowerField, power: Power, sample: Sample): Fold {
   };
 }
 
-/** The words of a sum, and the sum as an integer. */
-interface SumWords extends Omit<Fold, 'name' | 'fields' | 'read' | 'add' | 'isPossible'> {
+/** The words of a sum of a zone, and the sum as an integer. */
+export interface ZoneSum extends Pick<ZoneFold, 'rowWords' | 'neutral' | 'widen' | 'combine' | 'widePower' | 'layout'> {
   integer(words: readonly number[], wide: WideSums): bigint;
 }
 
+interface SumWords extends ZoneSum, Pick<Fold, 'begin'> {}
+
 /** The most cells of a window have 2^WINDOW_BITS. */
-const WINDOW_BITS = 24;
+export const WINDOW_BITS = 24;
 
 /** Sums powers of ordered words, which are unsigned integers of `bits` bits. */
 function integerSum(power: Power, bits: number): SumWords {
@@ -79,32 +85,47 @@ function integerSum(power: Power, bits: number): SumWords {
 function floatSum(power: Power, layout: PowerLayout): SumWords {
   const { form } = layout;
   const ofRow = power * form.words + 1;
+  return {
+    ...groupedSum(power, layout, ofRow),
+    begin(homes) {
+      const groups = beginGroups(homes[power], ofRow);
+      const run =
+        power === 1 ? runOfValues(layout) : form.words === 1 ? runOfSquares(layout) : runOfWideSquares(layout);
+      return {
+        words: groups.words,
+        beginRun: run.begin,
+        take: run.take,
+        endRun: (head, count) => groups.add(termOf(power, layout, head, run.sum(head, count))),
+      };
+    },
+  };
+}
+
+/** The sums of a row in both groups, and whether other groups have any summand. */
+export function beginGroups(home: U32, ofRow: number): { readonly words: Words; add(term: Term): void } {
+  const [atHome, below, wide] = [zeros(ofRow), zeros(ofRow), Var(u32(0))];
+  return {
+    words: [...atHome, ...below, wide],
+    add({ group, words }) {
+      const distance = home.sub(group);
+      If(distance.eq(0), () => addTo(atHome, words))
+        .ElseIf(
+          () => distance.eq(1),
+          () => addTo(below, words),
+        )
+        .Else(() => wide.set(words.reduce((or, word) => or.or(word), wide as U32)));
+    },
+  };
+}
+
+/** How the sums of rows in both groups, of `ofRow` words each, become that of a zone. */
+export function groupedSum(power: Power, layout: PowerLayout, ofRow: number): ZoneSum {
   const ofZone = ofRow + 1;
   const both = (words: Words, size: number, change: (words: Words, from: number) => Words): Words =>
     [0, size].flatMap((from) => change(words.slice(from, from + size), from));
   return {
     rowWords: 2 * ofRow + 1,
     neutral: Array(2 * ofZone).fill(0),
-    begin(homes) {
-      const [atHome, below, wide] = [zeros(ofRow), zeros(ofRow), Var(u32(0))];
-      const run =
-        power === 1 ? runOfValues(layout) : form.words === 1 ? runOfSquares(layout) : runOfWideSquares(layout);
-      return {
-        words: [...atHome, ...below, wide],
-        beginRun: run.begin,
-        take: run.take,
-        endRun(head, count) {
-          const { group, words } = termOf(power, layout, head, run.sum(head, count));
-          const distance = homes[power].sub(group);
-          If(distance.eq(0), () => addTo(atHome, words))
-            .ElseIf(
-              () => distance.eq(1),
-              () => addTo(below, words),
-            )
-            .Else(() => wide.set(words.reduce((or, word) => or.or(word), wide as U32)));
-        },
-      };
-    },
     // All bits of the further word equal the sign bit of the sum.
     widen: (row) => both(row, ofRow, (sum) => [...sum, u32(0).sub(sum.at(-1)!.shr(31))]),
     combine: (a, b) => both(a, ofZone, (sum, from) => addWords(sum, b.slice(from, from + ofZone))),
@@ -196,6 +217,7 @@ function runOfSquares(layout: PowerLayout): Run {
   };
 }
 
+/** A summand of a group: an integer in its unit. */
 interface Term {
   readonly group: U32;
   readonly words: Words;
@@ -208,11 +230,14 @@ function termOf(power: Power, layout: PowerLayout, head: U32, significands: Word
   const words = shifted(finiteOf(significands, exponent, layout), place.and(31));
   const group = place.shr(5);
   if (power === 2) return { group, words };
-  // Negates the sum of negative values in two's complement: inverts all bits and adds one.
-  const sign = head.shr(layout.form.exponentBits);
+  return { group, words: signed(words, head.shr(layout.form.exponentBits)) };
+}
+
+/** An integer that is negated if `sign` is 1, in two's complement: all bits are inverted, and one is added. */
+export function signed(words: Words, sign: U32): Words {
   const turn = u32(0).sub(sign);
   const inverted = words.map((word) => word.xor(turn));
-  return { group, words: addWords(inverted, [sign]) };
+  return addWords(inverted, [sign]);
 }
 
 /** The lowest bit of powers of significands with this exponent, in the unit of group 0. */
@@ -227,10 +252,40 @@ function finiteOf(words: Words, exponent: U32, { form }: PowerLayout): Words {
 }
 
 /** An integer that is shifted left by 0 to 31 bits, with a word more. */
-function shifted(integer: Words, shift: U32): Words {
+export function shifted(integer: Words, shift: U32): Words {
   const carried = integer.map((word) => word.shr(1).shr(u32(31).sub(shift)));
   const words = [...integer.map((word) => word.shl(shift)), u32(0)];
   return words.map((word, i) => (i === 0 ? word : word.or(carried[i - 1]!)));
+}
+
+/** A power of a stored float, times a weight: the magnitude is shifted left by `place` bits in the unit of group 0. */
+interface Summand {
+  /** 0 if the float is infinite. */
+  readonly magnitude: Words;
+  /** 1 if it is negative. */
+  readonly sign: U32;
+  readonly place: U32;
+}
+
+/** @param weight - A signed integer. Default 1. */
+export function summandOf(power: Power, layout: PowerLayout, stored: Words, weight?: U32): Summand {
+  const { form } = layout;
+  const head = stored.at(-1)!.shr((form.significandBits - 1) & 31);
+  const exponent = Let(exponentIn(head, layout));
+  const significand = significandOf(stored, implicitOf(exponent, layout), layout);
+  const finite = finiteOf(power === 1 ? significand : squareOf(significand), exponent, layout);
+  const own = power === 1 ? head.shr(form.exponentBits) : u32(0);
+  const place = placeOf(power, layout, exponent);
+  if (weight === undefined) return { place, magnitude: finite, sign: own };
+  const sign = weight.shr(31);
+  return { place, magnitude: timesWord(finite, signed([weight], sign)[0]!), sign: own.xor(sign) };
+}
+
+/** The product of an integer and a word, with a word more. */
+export function timesWord(integer: Words, factor: U32): Words {
+  const products = integer.map((word) => mulU32({ a: word, b: factor }));
+  const low = [...products.map(({ lo }) => lo), u32(0)];
+  return addWords(low, [u32(0), ...products.map(({ hi }) => hi)]);
 }
 
 /**
@@ -238,54 +293,66 @@ function shifted(integer: Words, shift: U32): Words {
  * ABSENT for powers of the home group and the next lower one, which have no such counters. `raw` and `high` are the words
  * of a stored float; `high` is 0 for f32.
  */
-export const WIDE_DIGITS: { readonly [sample in Float]: { readonly [power in Power]: WideDigit } } = {
-  f32: { 1: wideDigit(1, LAYOUTS.f32[1]), 2: wideDigit(2, LAYOUTS.f32[2]) },
-  f64: { 1: wideDigit(1, LAYOUTS.f64[1]), 2: wideDigit(2, LAYOUTS.f64[2]) },
-};
+export const WIDE_DIGITS: WideDigits<WideCell> = wideDigits(LAYOUTS, (power, layout) =>
+  fn('wideDigit', WIDE_CELL, DIGIT, (given) => digitOf(power, layout, given)),
+);
+
+/** The same of powers times weights. */
+export const WEIGHTED_DIGITS: WideDigits<WideCell & { readonly weight: Word }> = wideDigits(WEIGHTED, (power, layout) =>
+  fn('weightedDigit', { ...WIDE_CELL, weight: u32 }, DIGIT, (given) => digitOf(power, layout, given)),
+);
 
 type Word = typeof u32;
 type UniformWord = ReturnType<typeof uniform<'u32'>>;
-type WideDigit = Functor<
-  {
-    readonly zone: Word;
-    readonly raw: Word;
-    readonly high: Word;
-    readonly byte: UniformWord;
-    readonly home: UniformWord;
-  },
-  { readonly counter: Word; readonly value: Word }
->;
+type WideCell = {
+  readonly zone: Word;
+  readonly raw: Word;
+  readonly high: Word;
+  readonly byte: UniformWord;
+  readonly home: UniformWord;
+};
+type WideDigits<P extends Parameters> = {
+  readonly [sample in Float]: {
+    readonly [power in Power]: Functor<P, { readonly counter: Word; readonly value: Word }>;
+  };
+};
 
-function wideDigit(power: Power, layout: PowerLayout): WideDigit {
+function wideDigits<F>(
+  { f32, f64 }: typeof LAYOUTS,
+  define: (power: Power, layout: PowerLayout) => F,
+): { readonly [sample in Float]: { readonly [power in Power]: F } } {
+  return {
+    f32: { 1: define(1, f32[1]), 2: define(2, f32[2]) },
+    f64: { 1: define(1, f64[1]), 2: define(2, f64[2]) },
+  };
+}
+
+interface DigitOfCell {
+  readonly zone: U32;
+  readonly raw: U32;
+  readonly high: U32;
+  readonly weight?: U32;
+  readonly byte: U32;
+  readonly home: U32;
+}
+
+function digitOf(
+  power: Power,
+  layout: PowerLayout,
+  { zone, raw, high, weight, byte, home }: DigitOfCell,
+): { readonly counter: U32; readonly value: U32 } {
   const { form, signs, counters } = layout;
-  return fn(
-    'wideDigit',
-    { zone: u32, raw: u32, high: u32, byte: uniform(u32), home: uniform(u32) },
-    { counter: u32, value: u32 },
-    ({ zone, raw, high, byte, home }) => {
-      const stored = form.words === 1 ? [raw] : [raw, high];
-      const head = stored.at(-1)!.shr((form.significandBits - 1) & 31);
-      const exponent = exponentIn(head, layout);
-      const significand = significandOf(stored, implicitOf(exponent, layout), layout);
-      const whole = power === 1 ? significand : squareOf(significand);
-      const place = placeOf(power, layout, exponent);
-      const words = shifted(finiteOf(whole, exponent, layout), place.and(7));
-      const word = words.reduce((found, next, i) => select(found, next, byte.shr(2).eq(i)));
-      const position = place.shr(3).add(byte);
-      const places = counters / signs;
-      const counter = zone.mul(counters).add(position);
-      const signed = signs === 1 ? counter : counter.add(head.shr(form.exponentBits).mul(places));
-      const isWide = zone
-        .ne(ABSENT)
-        .and(home.sub(place.shr(5)).gt(1))
-        .and(exponent.le(maxExponent(form)));
-      return { counter: select(u32(ABSENT), signed, isWide), value: word.shr(byte.and(3).shl(3)).and(0xff) };
-    },
-  );
+  const { magnitude, sign, place } = summandOf(power, layout, form.words === 1 ? [raw] : [raw, high], weight);
+  const words = shifted(magnitude, place.and(7));
+  const word = words.reduce((found, next, i) => select(found, next, byte.shr(2).eq(i)));
+  const counter = zone.mul(counters).add(place.shr(3)).add(byte);
+  const signed = signs === 1 ? counter : counter.add(sign.mul(counters / signs));
+  const isWide = zone.ne(ABSENT).and(home.sub(place.shr(5)).gt(1));
+  return { counter: select(u32(ABSENT), signed, isWide), value: word.shr(byte.and(3).shl(3)).and(0xff) };
 }
 
 /** The square of an integer of one word or two, in twice as many words. */
-function squareOf(value: Words): Words {
+export function squareOf(value: Words): Words {
   const [low, high] = value as [U32, U32 | undefined];
   if (high === undefined) {
     const { lo, hi } = mulU32({ a: low, b: low });
@@ -295,11 +362,11 @@ function squareOf(value: Words): Words {
   return [lo.lo, lo.hi, hi.lo, hi.hi];
 }
 
-function zeros(count: number): Variables {
+export function zeros(count: number): Variables {
   return Array.from({ length: count }, () => Var(u32(0)));
 }
 
-function addTo(sums: Variables, terms: Words): void {
+export function addTo(sums: Variables, terms: Words): void {
   const added = addWords(sums, terms);
   sums.forEach((sum, i) => {
     sum.set(added[i]!);
@@ -307,7 +374,7 @@ function addTo(sums: Variables, terms: Words): void {
 }
 
 /** Adds an integer of as many or fewer words to an integer of some words, lowest first. The highest carry is lost. */
-function addWords(a: Words, b: Words): Words {
+export function addWords(a: Words, b: Words): Words {
   let carry: U32 | undefined;
   return a.map((word, i) => {
     const [term, before] = [b[i], carry];

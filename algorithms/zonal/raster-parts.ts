@@ -5,9 +5,9 @@ import { type BinEdges, type Classifier, createClassifier, type Slots } from './
 import { columnsOfEdges, uploadEdges } from './coverage.ts';
 import { uploadLines } from './fractions/line-table.ts';
 import type { PlacedOverlay } from './overlay.ts';
+import type { Pixels } from './pixels.ts';
 import type { PlacedZones } from './placement.ts';
 import type { PlacedRaster } from './surface-places.ts';
-import type { Pixels } from './types.ts';
 import { type CountJob, type PartWindow, partWindows, type RasterPart } from './zonal.ts';
 
 /** The rasters of a job, one after the other. */
@@ -103,6 +103,6 @@ function placeEdges(
     oddSheets: placed.oddSheets,
   });
   const edges = uploadEdges(context, crossings, raster.height);
-  const lines = pixels === 'all-touched' ? uploadLines(context, placed, raster) : undefined;
+  const lines = pixels === 'center' ? undefined : uploadLines(context, placed, raster);
   return { placed, edges: { ...edges, lines } };
 }

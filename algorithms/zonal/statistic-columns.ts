@@ -1,4 +1,5 @@
 import { anInstance, aRecord, eitherOf, type Kind, optional, someRecord } from '../../primitives/checks/kinds.ts';
+import { inCells, UNIT, type ZoneAreas } from './areas.ts';
 import type {
   Folded,
   RankStatistic,
@@ -18,6 +19,8 @@ export interface ZoneValues {
   /** For each zone, its number of cells, and of those without data. */
   readonly cells: BigUint64Array;
   readonly nodata: BigUint64Array;
+  /** By fractions: the areas of these cells. */
+  readonly areas?: ZoneAreas | undefined;
   /** Of zones that have cells with data. */
   readonly folded: ReadonlyMap<number, Folded>;
   /** Undefined if no statistic needs them. */
@@ -31,7 +34,11 @@ export function statisticColumns(records: StatisticRecords, stored: Stored, foun
 }
 
 function columnOf(statistic: Statistic, stored: Stored, found: ZoneValues): StatisticColumn {
-  const { cells, nodata } = found;
+  const { cells, nodata, areas } = found;
+  if ('ofCells' in statistic && areas && statistic.ofAreas) {
+    const of = statistic.ofAreas;
+    return Float64Array.from(areas.data, (data, zone) => inCells(of(data, areas.lacking[zone]!)));
+  }
   if ('ofCells' in statistic) return cells.map((count, zone) => statistic.ofCells(count, nodata[zone]!));
   if ('ofEach' in statistic) return sharesOf(statistic, found.values!);
   if ('isCount' in statistic) {
@@ -42,8 +49,9 @@ function columnOf(statistic: Statistic, stored: Stored, found: ZoneValues): Stat
   }
   const column = new Float64Array(cells.length).fill(Number.NaN);
   if ('folds' in statistic) {
-    const dataOf = (zone: number): bigint => cells[zone]! - nodata[zone]!;
-    for (const [zone, folded] of found.folded) column[zone] = statistic.of(folded, dataOf(zone), stored);
+    const dataOf = (zone: number): bigint => areas?.data[zone] ?? cells[zone]! - nodata[zone]!;
+    const unit = areas === undefined ? 1n : UNIT;
+    for (const [zone, folded] of found.folded) column[zone] = statistic.of(folded, dataOf(zone), stored, unit);
   } else {
     const of = 'ofRanked' in statistic ? rankedOf(statistic) : (statistic as ValueStatistic).ofValues;
     for (const { zone, values, exact, counts } of valuesByZone(found.values!)) column[zone] = of(values, counts, exact);

@@ -11,6 +11,12 @@ export interface Folded {
   /** The first cells with the minimum and the maximum, as places of `cell-order.ts`. */
   readonly minimumPlace: bigint;
   readonly maximumPlace: bigint;
+  /**
+   * By fractions: what the areas of the cells with data, and of those without, differ from their numbers, in units of 2⁻³⁰
+   * of a cell. The sums have this unit too, then.
+   */
+  readonly area: bigint;
+  readonly lacking: bigint;
 }
 
 /** How the values of a raster are stored. */
@@ -48,14 +54,21 @@ interface Named {
 /** A statistic of the numbers of cells of a zone. It costs nothing, as these are counted in any case. */
 export interface CountStatistic extends Named {
   ofCells(cells: bigint, nodata: bigint): bigint;
+  /** By fractions: an area, from those of the cells with data and without. Undefined if it stays a number of cells. */
+  ofAreas?(data: bigint, lacking: bigint): bigint;
 }
 
 /** A statistic of what is folded of the values of a zone. A zone takes a few words, however many cells it has. */
 export interface FoldedStatistic<F extends keyof Folded = keyof Folded> extends Named {
   /** What must be folded for it. */
   readonly folds: readonly F[];
-  /** The statistic of a zone of which `count` cells have data, at least one. */
-  of(zone: Pick<Folded, F>, count: bigint, stored: Stored): number;
+  /** Whether it takes the cells for a sample, so that they must count as wholes. */
+  readonly isOfSample?: boolean;
+  /**
+   * The statistic of a zone of which `count` cells have data, at least one. By fractions, `count` and sums are in units of
+   * which a cell has `unit`; then `count` may be too small for any unit.
+   */
+  of(zone: Pick<Folded, F>, count: bigint, stored: Stored, unit: bigint): number;
 }
 
 /**

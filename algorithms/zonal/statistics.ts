@@ -10,17 +10,27 @@ import type { Folded, FoldedStatistic, RankStatistic, Statistic, StatisticFamily
  * or lists are four of them; see `ZoneStatistics`.
  */
 export const STATISTICS: readonly (Statistic | StatisticFamily)[] = [
-  { name: 'cells', meaning: 'number of cells whose centre is in the zone', ofCells: (cells) => cells },
-  { name: 'count', meaning: 'number of these cells that have data', ofCells: (cells, nodata) => cells - nodata },
-  { name: 'nodata', meaning: 'number of these cells without data', ofCells: (_, nodata) => nodata },
+  { name: 'cells', meaning: 'number of cells that belong to the zone', ofCells: (cells) => cells },
+  {
+    name: 'count',
+    meaning: 'number of these cells that have data; by fractions, their area in cells',
+    ofCells: (cells, nodata) => cells - nodata,
+    ofAreas: (data) => data,
+  },
+  {
+    name: 'nodata',
+    meaning: 'number of these cells without data; by fractions, their area',
+    ofCells: (_, nodata) => nodata,
+    ofAreas: (_, lacking) => lacking,
+  },
   folded('min', 'smallest value', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
     scaledValue(scaling, isReversed(scaling) ? maximum : minimum),
   ),
   folded('max', 'largest value', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
     scaledValue(scaling, isReversed(scaling) ? minimum : maximum),
   ),
-  ofSum('mean', 'Σx / count', ({ numerator, denominator }, count) => ratio(numerator, denominator * count)),
-  ofSum('sum', 'Σx', ({ numerator, denominator }) => ratio(numerator, denominator)),
+  ofSum('mean', 'Σx / count', meanOf),
+  ofSum('sum', 'Σx', ({ numerator, denominator }, _, unit) => ratio(numerator, denominator * unit)),
   ofSpread('variance', 'Σ(x − mean)² / count, of the population', 0n, ratio),
   ofSpread('stdev', 'square root of variance', 0n, rootOfRatio),
   ofSpread('variance_samp', 'Σ(x − mean)² / (count − 1), of a sample; blank for one cell', 1n, ratio),
@@ -70,17 +80,26 @@ function folded<F extends keyof Folded>(
 }
 
 /** A statistic of the exact sum of scaled values. If values are infinite, it is their sum. */
-function ofSum(name: string, meaning: string, of: (sum: Fraction, count: bigint) => number): FoldedStatistic {
-  return folded(name, meaning, ['minimum', 'maximum', 'sum'], (zone, count, { sample, scaling }) => {
+function ofSum(
+  name: string,
+  meaning: string,
+  of: (sum: Fraction, count: bigint, unit: bigint) => number,
+): FoldedStatistic {
+  return folded(name, meaning, ['minimum', 'maximum', 'sum'], (zone, count, { sample, scaling }, unit) => {
     const { minimum, maximum, sum } = zone;
     if (minimum === -Infinity || maximum === Infinity) return scaledValue(scaling, Number(minimum) + Number(maximum));
-    return of(scaledSum(exactSum(sample, sum, count), count, scaling), count);
+    return of(scaledSum(exactSum(sample, sum, count), count, scaling), count, unit);
   });
+}
+
+/** The mean. NaN if the shares of cells are together below their unit. */
+function meanOf({ numerator, denominator }: Fraction, count: bigint): number {
+  return count > 0n ? ratio(numerator, denominator * count) : Number.NaN;
 }
 
 /**
  * A statistic of the squared distances from the mean, Σx² − (Σx)² / n, divided by n − `less`. It is computed exactly
- * from the sums, and `round` rounds it once. NaN if values are infinite.
+ * from the sums, and `round` rounds it once. NaN if values are infinite, or if shares of cells are together below their unit.
  */
 function ofSpread(
   name: string,
@@ -88,16 +107,18 @@ function ofSpread(
   less: bigint,
   round: (numerator: bigint, denominator: bigint) => number,
 ): FoldedStatistic {
-  return folded(name, meaning, ['minimum', 'maximum', 'sum', 'squares'], (zone, count, { sample, scaling }) => {
+  const of: FoldedStatistic['of'] = (zone, count, { sample, scaling }) => {
     const { minimum, maximum, sum, squares } = zone;
-    if (minimum === -Infinity || maximum === Infinity || count === less) return Number.NaN;
+    if (minimum === -Infinity || maximum === Infinity || count <= less) return Number.NaN;
     const [first, second] = [exactSum(sample, sum, count), exactSquares(sample, squares, sum, count)];
     const scale = fractionOf(scaling?.scale ?? 1);
     const unit = first.denominator ** 2n;
     const spread = count * second.numerator * unit - first.numerator ** 2n * second.denominator;
     const divisor = count * (count - less) * unit * second.denominator;
-    return round(spread * scale.numerator ** 2n, divisor * scale.denominator ** 2n);
-  });
+    // Shares that are negative by their rounding may make it negative.
+    return spread > 0n ? round(spread * scale.numerator ** 2n, divisor * scale.denominator ** 2n) : 0;
+  };
+  return { ...folded(name, meaning, ['minimum', 'maximum', 'sum', 'squares'], of), isOfSample: less > 0n };
 }
 
 /** A coordinate of the centre of the first cell with the smallest or largest value. Stored values decide. */

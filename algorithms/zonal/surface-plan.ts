@@ -2,6 +2,7 @@ import { cached } from '../../primitives/host/cache.ts';
 import { gridStep, STEPS_PER_CELL } from '../geometry/grid.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type BinEdges, binCount, binEdges, type Slots, slotsFor } from './binning.ts';
+import { requireByArea } from './by-area.ts';
 import { type PlacedZones, placeZones, requireLongitudes, stepsOfTurn } from './placement.ts';
 import { requireRoom } from './room.ts';
 import { requireOneSurface } from './surface-agreement.ts';
@@ -33,6 +34,7 @@ type SurfaceJob = CountJob & { readonly rasters: readonly RasterSource[] };
 export function planSurface(job: SurfaceJob): SurfacePlan {
   const { zones, rasters, binning, memoryBytes = DEFAULT_MEMORY, fill = 'union' } = job;
   requireOneSurface(rasters);
+  if (job.pixels === 'fractional') requireByArea(job);
   requireRoom(zones.names.length, binCount(binning), memoryBytes);
   for (const raster of rasters) requireLongitudes(raster);
   const places = placeRasters(rasters);
@@ -60,7 +62,7 @@ export function planSurface(job: SurfaceJob): SurfacePlan {
           ...partNotes(zones, zonesOf, fill),
           ...nearNotes(rasters, near),
           ...integerNotes(found.exact),
-          ...zoneNotes(zones, positionsOf(job, places, onGrid), rasters, found.cells),
+          ...zoneNotes(zones, positionsOf(job, places, onGrid), rasters, found.cells, job.pixels),
           ...rasters.flatMap(repeatNotes),
           ...leftOutNotes(leftOut),
         ],
@@ -76,9 +78,12 @@ export function totalsOptions(
   edges: BinEdges,
   slots: Slots,
 ): TotalsOptions {
-  const { zones, binning, statistics, memoryBytes = DEFAULT_MEMORY } = job;
+  const { zones, binning, statistics, pixels, memoryBytes = DEFAULT_MEMORY } = job;
   const { sample, scaling } = rasters[0]!;
-  return { zones: zones.names.length, sample, scaling, grids: rasters, binning, slots, edges, statistics, memoryBytes };
+  return {
+    ...{ zones: zones.names.length, sample, scaling, grids: rasters, slots, edges, memoryBytes },
+    ...{ binning, statistics, pixels },
+  };
 }
 
 /** Places zones on a raster that begins at a cell of their grid. */

@@ -1,5 +1,6 @@
 import type { Context } from '../../primitives/index.ts';
 import type { RasterSource } from '../geometry/raster.ts';
+import type { Pixels } from './pixels.ts';
 import { createParts } from './raster-parts.ts';
 import { planSurface } from './surface-plan.ts';
 import { createTotals } from './totals.ts';
@@ -11,8 +12,10 @@ import type { ChosenStatistics } from './zone-statistics.ts';
  * Input of `surfaceHistogram`.
  *
  * @typeParam S - Which statistics it asks for.
+ * @typeParam P - Which cells count.
  */
-export interface SurfaceJob<S extends ChosenStatistics = boolean> extends Omit<ZonalJob<S>, 'raster'> {
+export interface SurfaceJob<S extends ChosenStatistics = boolean, P extends Pixels = Pixels>
+  extends Omit<ZonalJob<S, P>, 'raster'> {
   /** The parts of the surface. Where two of them overlap, the first counts. */
   readonly rasters: readonly RasterSource[];
   /**

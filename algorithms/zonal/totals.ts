@@ -1,7 +1,8 @@
+import { areasInCells, foldedByArea, zoneAreas } from './areas.ts';
 import type { BinEdges, Slots } from './binning.ts';
 import type { WindowPlace } from './cell-order.ts';
 import { type CountedSlots, createCountTotals, type ZoneCounters } from './count-totals.ts';
-import { type Wanted, wantedFolds, wantedStatistics, wantsValues } from './counting-way.ts';
+import { type Wanted, wantedFolds, wantedStatistics, wantedWeighted, wantsValues } from './counting-way.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { createFoldTotals, type FoldedWindow, type PartialStatistics } from './fold-totals.ts';
 import { statisticColumns } from './statistic-columns.ts';
@@ -13,6 +14,7 @@ import { createUniqueTotals, exactArray, type UniqueRows, uniqueBins } from './u
 export interface WindowTotals {
   readonly counts: CountedSlots;
   readonly folded?: FoldedWindow;
+  readonly weighted?: FoldedWindow;
   readonly homes: HomeGroups;
   readonly place: WindowPlace;
   readonly unique?: UniqueRows;
@@ -25,6 +27,8 @@ export interface WindowTotals {
 export interface PartialTotals {
   readonly counts: ZoneCounters;
   readonly statistics?: PartialStatistics;
+  /** By fractions: sums over the cells that outlines enter, with weights. */
+  readonly weighted?: PartialStatistics;
   readonly unique?: UniqueRows;
 }
 
@@ -36,7 +40,7 @@ export interface Totals {
   /** What was added so far. Nothing changes it later. */
   partial(): PartialTotals;
   /** Returns the result of the job: the sums over all windows. */
-  finish(): Pick<AnyHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'statistics' | 'exact'> & {
+  finish(): Pick<AnyHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'areas' | 'statistics' | 'exact'> & {
     /** For each zone, the number of cells without data that match the nodata value without being equal to it. */
     readonly near: BigUint64Array;
   };
@@ -58,30 +62,38 @@ export function createTotals(options: TotalsOptions): Totals {
   const records = wantedStatistics(options);
   const wanted = wantedFolds(options, sample);
   const folds = wanted.length > 0 ? createFoldTotals(wanted) : undefined;
+  const wantedWeights = wantedWeighted(options, sample);
+  const weighted = wantedWeights.length > 0 ? createFoldTotals(wantedWeights) : undefined;
   const unique = wantsValues(options) ? createUniqueTotals(sample, memoryBytes) : undefined;
   return {
     add(members, window) {
       counts.add(members, window.counts);
       if (window.folded !== undefined) folds?.add(members, window.folded, window.homes, window.place);
+      if (window.weighted !== undefined) weighted?.add(members, window.weighted, window.homes, window.place);
       if (window.unique !== undefined) unique?.add(members, window.unique);
     },
     addPartial(other) {
       counts.addPart(other.counts);
       if (other.statistics !== undefined) folds?.addPart(other.statistics);
+      if (other.weighted !== undefined) weighted?.addPart(other.weighted);
       if (other.unique !== undefined) unique?.addRows(other.unique);
     },
     partial: () => ({
       counts: counts.part(),
       ...(folds && { statistics: folds.part() }),
+      ...(weighted && { weighted: weighted.part() }),
       ...(unique && { unique: unique.rows() }),
     }),
     finish() {
       const { bins, ...found } = counts.finish(edges);
       const values = unique?.finish(scaling);
-      const known = { ...found, folded: folds?.folded ?? new Map(), values };
+      const areas = weighted && zoneAreas(found, weighted.folded);
+      const whole = folds?.folded ?? new Map<number, Folded>();
+      const known = { ...found, areas, folded: weighted ? foldedByArea(whole, weighted.folded) : whole, values };
       return {
         ...found,
         exact: exactIntegers(options, binning.kind === 'unique' ? values?.exact : undefined, folds?.folded),
+        ...(areas && { areas: areasInCells(areas) }),
         bins: binning.kind === 'none' ? NO_BINS : binning.kind === 'unique' ? uniqueBins(values!) : bins,
         statistics: records && statisticColumns(records, options, known),
       };

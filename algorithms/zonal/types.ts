@@ -14,6 +14,7 @@ import {
 } from '../../primitives/checks/kinds.ts';
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
+import type { Areas } from './areas.ts';
 import { someStatistics } from './statistic-columns.ts';
 import type { ChosenStatistics, StatisticsOf, ZoneStatistics } from './zone-statistics.ts';
 
@@ -41,15 +42,6 @@ const aBinningKind: Kind = aRecord<Pick<Binning, 'kind'>>({ kind: aWord(Object.k
 
 export const aBinning: Kind = (given, path, homes) =>
   aBinningKind(given, path, homes) ?? BINNINGS[(given as Binning).kind](given, path, homes);
-
-/**
- * Which cells belong to a zone. `center`: those whose centre is in it. `all-touched`: those that share area with it, however
- * little, so a cell may belong to several neighbouring zones. What a cell shares with a zone that only touches its border
- * is no area.
- */
-export type Pixels = 'center' | 'all-touched';
-
-export const aPixels: Kind = aWord(['center', 'all-touched']);
 
 /** The nonempty bins of all zones, as columns. Rows are ordered by zone and then by bin. */
 export interface ZonalBins {
@@ -84,9 +76,11 @@ export interface ZonalHistogram<S = ZoneStatistics | undefined> {
   readonly binning: Binning;
   readonly sample: Sample;
   readonly bins: ZonalBins;
-  /** Number of cells whose centre is in the zone, including cells without data. */
+  /** Number of cells that belong to the zone, including cells without data. */
   readonly cells: BigUint64Array;
   readonly nodata: BigUint64Array;
+  /** With `pixels: 'fractional'`: the areas of the cells with data and without. Undefined for other `pixels`. */
+  readonly areas?: Areas | undefined;
   readonly below: BigUint64Array;
   readonly above: BigUint64Array;
   /** Statistics of all zones. Undefined if the job did not ask for statistics. */
@@ -131,6 +125,7 @@ export const aHistogram: Kind = aRecord<ZonalHistogram>({
   bins: someBins,
   cells: anInstance(BigUint64Array),
   nodata: anInstance(BigUint64Array),
+  areas: optional(aRecord<Areas>({ count: anInstance(Float64Array), nodata: anInstance(Float64Array) })),
   below: anInstance(BigUint64Array),
   above: anInstance(BigUint64Array),
   statistics: optional(someStatistics),

@@ -3,12 +3,13 @@ import type { RasterSource } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { countCells } from './cell-counts.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
-import { countingWay, type Wanted, wantedFolds, wantsRows, wantsValues } from './counting-way.ts';
+import { countingWay, type Wanted, wantedFolds, wantedWeighted, wantsRows, wantsValues } from './counting-way.ts';
 import type { Coverage } from './coverage.ts';
 import { deviceCells, encodedColumns } from './device-cells.ts';
 import { encodedHistogram } from './encoded-histogram.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { hideCells } from './hidden-cells.ts';
+import { outlineSums } from './outline-sums.ts';
 import { type SlotCounts, slotCounts } from './slot-counts.ts';
 import { type UniqueCounts, windowUnique } from './unique.ts';
 import { windowHistogram } from './window-histogram.ts';
@@ -19,6 +20,8 @@ import { foldRows, usePlaces, type WindowFolds } from './zone-folds.ts';
 interface WindowCounts {
   readonly counts: SlotCounts;
   readonly folded?: WindowFolds;
+  /** By fractions: what was folded of the cells that outlines enter, with weights. */
+  readonly weighted?: WindowFolds;
   readonly unique?: UniqueCounts;
   /** What the device found of damage in encoded cells. Undefined for cells that the host has decoded. */
   readonly damage?: Column<'u32'>;
@@ -52,7 +55,10 @@ export function windowCounts(
     return { counts: slotCounts(encodedHistogram(context, coverage, raster, cells, encoded, classifier)), damage };
   }
   const { column, damage } = deviceCells(context, raster, placed);
-  const zones = hidden === undefined ? coverage : hideCells(context, coverage, hidden);
+  const { outlines } = coverage;
+  // The bits before are needed, too, for the areas of the cells that are hidden.
+  const isKept = coverage.isKept || outlines !== undefined;
+  const zones = hidden === undefined ? coverage : hideCells(context, { ...coverage, isKept }, hidden);
   const zonesMet = coverage.plan.zones.length;
   const found = { sample, cells: column, classifier, homes };
   const folds = wantedFolds(job, sample);
@@ -63,11 +69,15 @@ export function windowCounts(
     job.binning.kind === 'none'
       ? countCells(context, zones, rows!.counted, slots)
       : windowHistogram(context, zones, column, classifier, way === 'tiles');
+  // Cells are counted by rows that are kept only where all of them count.
+  const limits = coverage.rows ? undefined : { masks: coverage.masks, visible: zones.masks };
+  const weighted = outlines && outlineSums(context, wantedWeighted(job, sample), { outlines, limits }, coverage, found);
   const unique = wantsValues(job) ? windowUnique(context, sample, zones, column, classifier) : undefined;
   return {
     counts: slotCounts(counts),
     ...(damage && { damage }),
     ...(rows?.folded && { folded: rows.folded }),
+    ...(weighted && { weighted }),
     ...(unique && { unique }),
   };
 }

@@ -3,6 +3,7 @@ import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aFunction, anArrayOf, type Kind, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import type { Context } from '../../primitives/index.ts';
 import { aRaster } from '../geometry/raster.ts';
+import type { Pixels } from './pixels.ts';
 import { countSurface, type SurfaceJob } from './surface.ts';
 import type { ZonalHistogram } from './types.ts';
 import { JOB_FIELDS, type ZonalJob } from './zonal.ts';
@@ -14,7 +15,10 @@ import type { ChosenStatistics, StatisticsOf } from './zone-statistics.ts';
  *
  * A cell belongs to a zone if its centre is in one of the zone's parts by the even-odd rule. Edges are half-open in map
  * space: left and bottom edges belong to the zone. The test uses integer coordinates, on a grid with steps of 2⁻²⁰ of a
- * cell. With `pixels: 'all-touched'`, cells that share area with a zone belong to it, too. Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
+ * cell. With `pixels: 'all-touched'`, cells that share area with a zone belong to it, too; with `fractional`,
+ * statistics are weighted by the fraction of each cell that is in the zone, exactly, within some units of 2⁻³⁰ of a cell (see
+ * `zoneFractions`), and `areas` has the sums of fractions. Bins and statistics of values and samples are refused then
+ * (`zonal/fractional-bins`, `zonal/fractional-statistic`). Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
  * the even-odd rule to all rings of the zone together. On a geographic raster, a zone also holds what lies whole turns of
  * longitude beside it, and a cell that lies in it more than once counts once. A raster wider than 360° has meridians in
  * several columns; the cells of each column count, as in GDAL, and a note names the columns. For every zone, the counts of all bins plus nodata, below and
@@ -46,13 +50,13 @@ import type { ChosenStatistics, StatisticsOf } from './zone-statistics.ts';
  * [bins.lower, bins.count, nodata];
  * // [Float64Array [0, 40], BigUint64Array [6592n, 108n], BigUint64Array [11255n]]
  */
-export async function zonalHistogram<const S extends ChosenStatistics = boolean>(
+export async function zonalHistogram<const S extends ChosenStatistics = boolean, const P extends Pixels = 'center'>(
   context: Context,
-  job: ZonalJob<S>,
-): Promise<ZonalHistogram<StatisticsOf<S>>> {
+  job: ZonalJob<S, P>,
+): Promise<ZonalHistogram<StatisticsOf<S, P>>> {
   requireArguments('zonalHistogram', { context, job }, { context: aContext, job: aJob });
   const { raster, ...others } = job;
-  return countSurface(context, { ...others, rasters: [raster] }) as Promise<ZonalHistogram<StatisticsOf<S>>>;
+  return countSurface(context, { ...others, rasters: [raster] }) as Promise<ZonalHistogram<StatisticsOf<S, P>>>;
 }
 
 const aJob: Kind = someOptions<ZonalJob>({ raster: aRaster, ...JOB_FIELDS });
@@ -89,12 +93,12 @@ const aJob: Kind = someOptions<ZonalJob>({ raster: aRaster, ...JOB_FIELDS });
  * await raster.close();
  * [bins.count, notes.at(-1)?.count]; // [BigUint64Array [6592n, 108n], 17955]
  */
-export async function surfaceHistogram<const S extends ChosenStatistics = boolean>(
+export async function surfaceHistogram<const S extends ChosenStatistics = boolean, const P extends Pixels = 'center'>(
   context: Context,
-  job: SurfaceJob<S>,
-): Promise<ZonalHistogram<StatisticsOf<S>>> {
+  job: SurfaceJob<S, P>,
+): Promise<ZonalHistogram<StatisticsOf<S, P>>> {
   requireArguments('surfaceHistogram', { context, job }, { context: aContext, job: aSurfaceJob });
-  return countSurface(context, job) as Promise<ZonalHistogram<StatisticsOf<S>>>;
+  return countSurface(context, job) as Promise<ZonalHistogram<StatisticsOf<S, P>>>;
 }
 
 const someRasters: Kind = where('at least one raster', (given) => (given as readonly unknown[]).length > 0, {

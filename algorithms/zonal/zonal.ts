@@ -22,20 +22,23 @@ import {
   mayCountEncoded,
   type Wanted,
   wantedFolds,
+  wantedWeighted,
   wantsBinsOnly,
   wantsRows,
   wantsValues,
 } from './counting-way.ts';
 import { type Coverage, coverageByRows, coverageOf, coverZones, type EdgeTable, type PlacedRows } from './coverage.ts';
 import { homeGroups, NO_HOMES } from './exact-sums.ts';
-import { touchWords } from './fractions/window-fractions.ts';
+import { outlineRowsIn, outlineWords, touchWords, windowOutlines } from './fractions/window-fractions.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
+import { outlineSumWords } from './outline-sums.ts';
 import { Overlay, type PlacedOverlay } from './overlay.ts';
+import { aPixels, type Pixels } from './pixels.ts';
 import type { PlacedZones } from './placement.ts';
 import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
-import { aBinning, aPixels, type Binning, type Pixels } from './types.ts';
+import { aBinning, type Binning } from './types.ts';
 import { uniqueBytes } from './unique.ts';
 import { windowCounts } from './window-counts.ts';
 import { planWindow, type WindowPlan } from './window-plan.ts';
@@ -46,16 +49,17 @@ import { aChoiceOfStatistics, type ChosenStatistics } from './zone-statistics.ts
 /**
  * Input of `zonalHistogram`.
  *
- * @typeParam S - Which statistics it asks for; their columns have the type `StatisticsOf<S>`.
+ * @typeParam S - Which statistics it asks for; their columns have the type `StatisticsOf<S, P>`.
+ * @typeParam P - Which cells count.
  */
-export interface ZonalJob<S extends ChosenStatistics = boolean> {
+export interface ZonalJob<S extends ChosenStatistics = boolean, P extends Pixels = Pixels> {
   readonly zones: Zones;
   readonly raster: RasterSource;
   readonly binning: Binning;
   /** Which points are inside a zone whose parts overlap. Default `union`. */
   readonly fill?: FillRule | undefined;
   /** Which cells belong to a zone. Default `center`. */
-  readonly pixels?: Pixels | undefined;
+  readonly pixels?: P | undefined;
   /**
    * Whether to compute the statistics of {@link ZoneStatistics}, or which others: a list such as
    * `['mean', 'count', 'nodata']`, in the order of the columns. Default true.
@@ -112,7 +116,7 @@ export function partWindows(
   const { tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
   const { count } = classifier.slots;
   const bytesOf = (plan: WindowPlan): number =>
-    WINDOWS_UNDER_WAY * (windowBytes(job, raster, plan, count, taken) + (lines ? 4 * touchWords(lines, plan) : 0));
+    WINDOWS_UNDER_WAY * (windowBytes(job, raster, plan, count, taken) + lineBytes(job, raster, lines, plan));
   const isEncoded = mayCountEncoded(job, raster, tile)
     ? (plan: WindowPlan): boolean => countingWay(job, raster, plan, count) === 'encoded'
     : undefined;
@@ -186,6 +190,14 @@ function windowBytes(
 
 interface LoadedWindow extends PartWindow {
   readonly placed: PlacedCells;
+}
+
+/** Bytes needed to find the cells that outlines enter, and to fold them. */
+function lineBytes(job: CountJob, { sample }: RasterSource, lines: EdgeTable['lines'], plan: WindowPlan): number {
+  if (lines === undefined) return 0;
+  if (job.pixels !== 'fractional') return 4 * touchWords(lines, plan);
+  const rows = outlineRowsIn(lines, plan);
+  return 4 * (outlineWords(lines, plan) + outlineSumWords(plan, rows, wantedWeighted(job, sample)));
 }
 
 /** What is told of windows. */
@@ -299,11 +311,17 @@ const NO_CELLS: Cells = new Uint8Array();
 async function coverWindow(context: Context, job: CountJob, loaded: LoadedWindow): Promise<() => Coverage> {
   const { plan, placed, part } = loaded;
   const { edges, kept } = part;
-  const cover = (): Coverage => coverZones(context, edges, plan, placed);
+  const { lines } = edges;
+  const find = job.pixels === 'fractional' && lines ? () => windowOutlines(context, lines, plan) : undefined;
+  const known = find && kept?.outlinesOf(plan, find);
+  const cover = (outlines = known): Coverage => coverZones(context, edges, plan, placed, outlines);
   const rows = countsByRows(job, loaded) ? await kept?.rowsOf(plan, () => findRows(context, cover())) : undefined;
-  if (rows !== undefined) return () => coverageByRows(plan, rows, placed, () => cover().masks);
+  if (rows !== undefined) return () => coverageByRows(plan, rows, placed, () => cover().masks, known ?? find?.());
   const masks = kept?.masksOf(plan, () => cover().masks);
-  return masks === undefined ? cover : () => coverageOf(plan, masks, placed, true);
+  return () => {
+    const outlines = known ?? find?.();
+    return masks === undefined ? cover(outlines) : { ...coverageOf(plan, masks, placed, true), outlines };
+  };
 }
 
 /** Whether all that is counted of a window is counted by rows of cells, so that no bitmaps are needed. */

@@ -1,5 +1,5 @@
 import { For, If, Var } from '../../primitives/functors/control.ts';
-import { array, bool, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { array, bool, type Functor, fn, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { clz, ctz } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
@@ -8,6 +8,7 @@ import {
   type Context,
   constant,
   copyIf,
+  type Monoid,
   map,
   monoid,
   reduceByKey,
@@ -16,11 +17,11 @@ import {
 import { createVariants, memoized } from '../../primitives/ir/memo.ts';
 import { isFloat, type Sample } from '../geometry/raster.ts';
 import type { Captured, Classifier } from './binning.ts';
-import { FLOATS, type Float, type HomeGroups, LAYOUTS, type Power } from './exact-sums.ts';
-import { digitsName, type Fold, namedWords, type RowFold, type Words, wordsIn } from './fold.ts';
+import { FLOATS, type Float, type HomeGroups, LAYOUTS, type PowerLayout } from './exact-sums.ts';
+import { digitsName, type Fold, namedWords, type RowFold, type Words, wordsIn, type ZoneFold } from './fold.ts';
 import { WIDE_DIGITS } from './power-sums.ts';
 import type { WindowPlan } from './window-plan.ts';
-import { orderedRaw, type ZoneCells, type ZoneRows, zoneCells } from './zone-cells.ts';
+import { orderedRaw, type ZoneRows, zoneCells } from './zone-cells.ts';
 
 /** Columns of u32 words, by name. */
 type Columns = { readonly [name: string]: Column<'u32'> };
@@ -75,8 +76,10 @@ export function foldRows(
   const digits = folds.flatMap((fold) => {
     if (fold.widePower === undefined || !isFloat(sample)) return [];
     const wide = map(isWide, { wide: wordsIn(fold, words, fold.rowWords).at(-1)! });
+    const power = fold.widePower;
+    const place = { layout: LAYOUTS[sample][power], zones, home: homes[power] };
     const wideCells = zoneCells(context, copyIf({ zone, cell, mask }, wide), cells, classifier);
-    return [[digitsName(fold), wideDigits(context, sample, fold.widePower, zones, wideCells, homes)] as const];
+    return [[digitsName(fold), wideDigits(context, WIDE_DIGITS[sample][power], wideCells, place)] as const];
   });
   return { folded: { zone: keys, ...(values as Columns), ...Object.fromEntries(digits) }, counted };
 }
@@ -104,7 +107,7 @@ export const NEAR_SHIFT = 8;
 const variantOf = createVariants<Classifier, ReturnType<typeof defineRowFunctor>>(2);
 
 /** Whether any fold needs the places of rows. */
-export function usePlaces(folds: readonly Fold[]): boolean {
+export function usePlaces(folds: readonly ZoneFold[]): boolean {
   return folds.some((fold) => fold.usesPlaces);
 }
 
@@ -216,12 +219,18 @@ function forEachCell(
   });
 }
 
-function rowShape(folds: readonly Fold[]) {
+/** The words of a row. */
+export function rowShape(folds: readonly ZoneFold[]): { readonly [name: string]: typeof u32 } {
   return namedWords(folds, ({ rowWords }) => Array<typeof u32>(rowWords).fill(u32));
 }
 
+interface ZoneFunctors {
+  readonly combine: Monoid<{ readonly [name: string]: typeof u32 }>;
+  readonly widen: Functor<{ readonly [name: string]: typeof u32 }, { readonly [name: string]: typeof u32 }> | undefined;
+}
+
 /** The monoid of zones, and the functor that widens rows to zones, if any fold needs one. */
-const zoneFunctors = memoized((folds: readonly Fold[]) => {
+export const zoneFunctors: (folds: readonly ZoneFold[]) => ZoneFunctors = memoized((folds: readonly ZoneFold[]) => {
   const shape = namedWords(folds, ({ neutral }) => neutral.map(() => u32));
   const combine = monoid({
     of: shape,
@@ -244,22 +253,29 @@ const zoneFunctors = memoized((folds: readonly Fold[]) => {
   return { combine, widen: folds.some((fold) => fold.widen) ? widen : undefined };
 });
 
-const isWide = fn('isWide', { wide: u32 }, bool, ({ wide }) => wide.ne(0));
+/** Whether a row has summands outside the home group and the next lower one; see {@link Fold.widePower}. */
+export const isWide: Functor<{ readonly wide: typeof u32 }, typeof bool> = fn(
+  'isWide',
+  { wide: u32 },
+  bool,
+  ({ wide }) => wide.ne(0),
+);
 
-/** Sums the powers outside the home group and the next lower one, byte by byte. */
-function wideDigits(
+/**
+ * Sums the summands outside the home group and the next lower one, byte by byte.
+ *
+ * @param digit - Gives a byte of a cell, and its counter.
+ */
+export function wideDigits<P extends Parameters>(
   context: Context,
-  sample: Float,
-  power: Power,
-  zones: number,
-  cells: ZoneCells,
-  homes: HomeGroups,
+  digit: Functor<P, { readonly counter: typeof u32; readonly value: typeof u32 }>,
+  cells: { readonly [field: string]: Column<'u32'> },
+  { layout, zones, home }: { readonly layout: PowerLayout; readonly zones: number; readonly home: number },
 ): Column<'u32'> {
-  const { counters, bytes } = LAYOUTS[sample][power];
-  const digits = context.materialize(constant(u32, 0, zones * counters));
-  for (let byte = 0; byte < bytes; byte++) {
-    const digit = map(WIDE_DIGITS[sample][power], { ...cells, byte, home: homes[power] });
-    scatterReduce(digit.value, digit.counter, 'add', digits);
+  const digits = context.materialize(constant(u32, 0, zones * layout.counters));
+  for (let byte = 0; byte < layout.bytes; byte++) {
+    const { value, counter } = map(digit, { ...cells, byte, home } as never) as Columns;
+    scatterReduce(value!, counter!, 'add', digits);
   }
   return digits;
 }

@@ -2,6 +2,7 @@ import { STEPS_PER_CELL } from '../geometry/grid.ts';
 import { type FillRule, overlapSentence, type Polygons, type Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
+import type { Pixels } from './pixels.ts';
 import { rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
 import type { ExactIntegers } from './types.ts';
 import { POSITIONS } from './zone-positions.ts';
@@ -51,7 +52,7 @@ export function leftOutNotes(count: number): Note[] {
 /**
  * Notes on zones that the rasters do not cover: `zonal/zones-outside` for zones outside all rasters,
  * `zonal/zones-partly-outside` for zones that extend beyond them, `zonal/collapsed` for zones on a raster that are
- * narrower than a step of the first raster's grid, `zonal/zones-without-cells` for others that contain no cell centre. If
+ * narrower than a step of the first raster's grid, `zonal/zones-without-cells` for others that have no cells. If
  * all zones are outside, the note gives the extents of zones and rasters.
  *
  * @param positions - For each zone, one of {@link POSITIONS}.
@@ -61,6 +62,7 @@ export function zoneNotes(
   positions: Uint8Array,
   rasters: readonly RasterGrid[],
   cells: BigUint64Array,
+  pixels: Pixels = 'center',
 ): Note[] {
   const tally = noteTally();
   let anyMeets = false;
@@ -71,7 +73,7 @@ export function zoneNotes(
       position > POSITIONS.collapsed && cells[zone] === 0n ? 'zonal/zones-without-cells' : CODE_OF_POSITION[position];
     if (code !== undefined) tally.add(code, names[zone]!);
   }
-  const notes = tally.notes(sentences(rasters.length === 1 ? 'the raster' : 'the rasters'));
+  const notes = tally.notes(sentences(rasters.length === 1 ? 'the raster' : 'the rasters', pixels));
   // If all zones are outside, there is only one note, so the extents are added once.
   return anyMeets
     ? notes
@@ -102,13 +104,14 @@ export function repeatNotes(grid: RasterGrid): Note[] {
   return [{ code: 'zonal/repeated-columns', message, count }];
 }
 
-const sentences = (raster: string): Readonly<Record<string, (count: number) => string>> => ({
+const sentences = (raster: string, pixels: Pixels): Readonly<Record<string, (count: number) => string>> => ({
   'zonal/zones-outside': (n) => `${n === 1 ? '1 zone lies' : `${n} zones lie`} wholly outside ${raster}`,
   'zonal/zones-partly-outside': (n) =>
     `${n === 1 ? '1 zone lies' : `${n} zones lie`} partly outside ${raster}, where there is nothing to count`,
   'zonal/collapsed': (n) =>
     `${n === 1 ? '1 zone is' : `${n} zones are`} narrower than a step of the raster's grid (2⁻²⁰ of a cell) and without area on it`,
-  'zonal/zones-without-cells': (n) => `No centre of a cell lies in ${n === 1 ? '1 zone' : `${n} zones`} on ${raster}`,
+  'zonal/zones-without-cells': (n) =>
+    `No ${pixels === 'center' ? 'centre of a cell lies in' : 'cell shares area with'} ${n === 1 ? '1 zone' : `${n} zones`} on ${raster}`,
 });
 
 /** A bounding box in the coordinates of the files. */

@@ -1,6 +1,7 @@
 import { type Flaw, type Kind, where } from '../../primitives/checks/kinds.ts';
 import { nearestName, remedyFor } from '../../primitives/checks/suggest.ts';
 import { memoized } from '../../primitives/ir/memo.ts';
+import type { Pixels } from './pixels.ts';
 import type { Statistic, StatisticColumn, StatisticFamily, StatisticRecords, ValueShares } from './statistic-kinds.ts';
 import { STATISTICS } from './statistics.ts';
 
@@ -20,25 +21,32 @@ export interface ZoneStatistics {
 
 /**
  * Statistics that a list named, by these names and in this order, as columns with one row per zone. Numbers of cells and
- * of values are integers; all others are NaN where no cell of the zone has data. `frac` has a row for each pair of a zone
+ * of values are integers, and `count` and `nodata` are areas by fractions; all others are NaN where no cell of the zone has data. `frac` has a row for each pair of a zone
  * and a value.
  */
-export type NamedStatistics<N extends string = string> = { readonly [name in N]: ColumnOf<name> };
+export type NamedStatistics<N extends string = string, P extends Pixels = 'center'> = {
+  readonly [name in N]: ColumnOf<name, P>;
+};
 
-type ColumnOf<N extends string> = string extends N
+type ColumnOf<N extends string, P extends Pixels> = string extends N
   ? StatisticColumn
-  : N extends 'cells' | 'count' | 'nodata' | 'variety'
+  : N extends 'cells' | 'variety'
     ? BigUint64Array
-    : N extends 'frac'
-      ? ValueShares
-      : Float64Array;
+    : N extends 'count' | 'nodata'
+      ? AreaOrNumber<P>
+      : N extends 'frac'
+        ? ValueShares
+        : Float64Array;
+
+type AreaOrNumber<P extends Pixels> = P extends 'fractional' ? Float64Array : BigUint64Array;
 
 /** Which statistics a job asks for: those of {@link ZoneStatistics}, none, or those that a list names. */
 export type ChosenStatistics = boolean | readonly string[];
 
 /** The statistics of a result, by what the job asked for. */
-export type StatisticsOf<S extends ChosenStatistics> = S extends readonly (infer N extends string)[]
-  ? NamedStatistics<N>
+export type StatisticsOf<S extends ChosenStatistics, P extends Pixels = 'center'> = S extends readonly (infer N extends
+  string)[]
+  ? NamedStatistics<N, P>
   : S extends true
     ? ZoneStatistics
     : undefined;

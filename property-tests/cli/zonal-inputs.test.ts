@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { craftedTiff, type Tags } from '../fixtures/crafted-tiff.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
@@ -57,6 +58,38 @@ describe('zonal with a raster', () => {
     expect((await counted()).slice(1, 3)).toEqual(['s 0', 't 6']);
     expect((await counted('--pixels', 'all-touched')).slice(1, 3)).toEqual(['s 4', 't 6']);
     expect((await zonal('plain.tif', '--pixels', 'touched')).exitCode).toBe(2);
+  });
+
+  test('weighs cells by the fractions that are in the zone under --pixels fractional', async () => {
+    await workshop.write('plain.tif', craftedTiff({ ...PLACED, geoKeyDirectory: LONLAT }));
+    await workshop.write(
+      'half.json',
+      collection(zone('s', rectangle(0.75, 0.5, 1.25, 2)), zone('t', rectangle(2, 0, 4, 3))),
+    );
+    const run = (...args: readonly string[]) =>
+      workshop.quadrille([
+        'zonal',
+        '--zones',
+        '@half.json',
+        '--raster',
+        '@plain.tif',
+        '--pixels',
+        'fractional',
+        ...args,
+      ]);
+    const csv = await run('--stats', '-', '--backend', 'reference');
+    const rows = csv.stdout.split('\n').map((line) => line.split(','));
+    expect(rows[0]!.slice(0, 4)).toEqual(['zone', 'cells', 'count', 'nodata']);
+    expect(rows.slice(1, 3).map((row) => row.slice(0, 3).join(' '))).toEqual(['s 4 0.75', 't 6 6']);
+    const json = await run('--stats', '@half-stats.json', '--stat', 'cells,count,nodata', '--backend', 'reference');
+    expect(json.exitCode, json.stderr).toBe(0);
+    expect(JSON.parse(await readFile(workshop.path('half-stats.json'), 'utf8'))).toEqual([
+      { zone: 's', cells: 4, count: 0.75, nodata: 0 },
+      { zone: 't', cells: 6, count: 6, nodata: 0 },
+    ]);
+    const binned = await run('--unique');
+    expect([binned.exitCode, binned.stdout]).toEqual([2, '']);
+    expect(binned.stderr).toContain('Bins count whole cells');
   });
 
   test('in a user-defined projection is refused, and counts under --assume-crs', async () => {

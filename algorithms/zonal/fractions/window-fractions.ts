@@ -1,8 +1,8 @@
-import { For, If, Let, Var } from '../../../primitives/functors/control.ts';
+import { For, Let, Var } from '../../../primitives/functors/control.ts';
 import { array, bool, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { bitsToI32, ctz, popcount } from '../../../primitives/functors/standard/bits.ts';
 import { select } from '../../../primitives/functors/standard/choose.ts';
-import type { ArrayValue, U32 } from '../../../primitives/functors/value.ts';
+import type { ArrayValue, I32, U32 } from '../../../primitives/functors/value.ts';
 import {
   type Column,
   type Context,
@@ -15,7 +15,7 @@ import {
   scatterReduce,
   sequence,
 } from '../../../primitives/index.ts';
-import { wordsOfZone } from '../tile-pairs.ts';
+import { upperBound } from '../../../primitives/search.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from '../window-plan.ts';
 import { piecesOfStrip, stripsInWindow } from './cell-pieces.ts';
 import { ONE } from './line-numbers.ts';
@@ -32,9 +32,9 @@ export type WindowFractions = {
   readonly inside: Column<'u32'>;
   /** For each word of the bitmaps, the number of entries before it. */
   readonly before: Column<'u32'>;
-  /** For each entry, the area of what is in it to the right of the outline, and the heights in all entries before it. */
-  readonly areas: Column<'u32'>;
+  /** For each entry, the heights in all entries before it; and with these, the area to the right of the outline in it. */
   readonly heightsBefore: Column<'u32'>;
+  readonly areas: Column<'u32'>;
 };
 
 /** The most strips of stretches that may reach into a window. */
@@ -70,7 +70,8 @@ export function windowFractions(context: Context, table: LineTable, plan: Window
       scatterReduce(area, entry, 'add', areas);
       scatterReduce(height, entry, 'add', heights);
     }
-    return { entries, inside, before, areas, heightsBefore: exclusiveScan(heights, plus(u32)) };
+    const heightsBefore = exclusiveScan(heights, plus(u32));
+    return { entries, inside, before, heightsBefore, areas: context.materialize(map(sum, { areas, heightsBefore })) };
   });
 }
 
@@ -80,6 +81,21 @@ export function touchCells(context: Context, table: LineTable, plan: WindowPlan,
     for (const { at, isInside } of piecesIn(context, table, plan))
       scatterReduce(map(bitOf, { at, isSet: isInside }), map(wordOf, { at }), 'or', masks);
   });
+}
+
+/** The most rows of 32 cells that outlines may enter in a window. */
+export function outlineRowsIn(table: LineTable, plan: WindowPlan): number {
+  return Math.min(plan.words, 2 * stripsOf(table, plan));
+}
+
+/** Number of words of the {@link Outlines} of a window. */
+export function keptWords(table: LineTable, plan: WindowPlan): number {
+  return 9 * outlineRowsIn(table, plan) + 2 * stripsOf(table, plan);
+}
+
+/** Number of words that {@link windowOutlines} takes: also for pieces, words of bitmaps, and entries. */
+export function outlineWords(table: LineTable, plan: WindowPlan): number {
+  return keptWords(table, plan) + touchWords(table, plan) + 4 * plan.words + 6 * stripsOf(table, plan);
 }
 
 /** Number of words that {@link touchCells} takes. */
@@ -123,48 +139,66 @@ function piecesIn(context: Context, table: LineTable, plan: WindowPlan): readonl
 
 const wordOf = fn('wordOf', { at: u32 }, u32, ({ at }) => at.shr(5));
 const bitOf = fn('bitOf', { at: u32, isSet: u32 }, u32, ({ at, isSet }) => isSet.shl(at.and(31)));
+const sum = fn('sum', { areas: u32, heightsBefore: u32 }, u32, ({ areas, heightsBefore }) => areas.add(heightsBefore));
 const bitsIn = fn('bitsIn', { word: u32 }, u32, ({ word }) => popcount(word));
 
 /** The entry of a bit that is set. A bit beyond the bitmaps has no entry. */
-const entryAt = fn('entryAt', { at: u32, before: array(u32), entries: array(u32) }, u32, ({ at, before, entries }) =>
-  select(entryOf(before, entries, at), u32(2 ** 32 - 1), at.eq(2 ** 32 - 1)),
-);
-
-function entryOf(before: ArrayValue<'u32'>, entries: ArrayValue<'u32'>, at: U32): U32 {
+const entryAt = fn('entryAt', { at: u32, before: array(u32), entries: array(u32) }, u32, ({ at, before, entries }) => {
   const word = at.shr(5);
-  return before.at(word).add(popcount(entries.at(word).and(u32(1).shl(at.and(31)).sub(1))));
-}
+  const entry = before.at(word).add(popcount(entries.at(word).and(u32(1).shl(at.and(31)).sub(1))));
+  return select(entry, u32(2 ** 32 - 1), at.eq(2 ** 32 - 1));
+});
 
-/** Rows of 32 cells of the bitmaps, each with at least one cell to list, by zone and then row by row. */
-export type FilledWords = {
+/** Rows of 32 cells of the bitmaps, each with at least one cell that is listed, by zone and then row by row. */
+export type OutlineRows = {
   /** The zone, by its number in the window. */
   readonly zone: Column<'u32'>;
   /** The position in the window of the first cell. */
   readonly row: Column<'u32'>;
   readonly column: Column<'u32'>;
-  /** The word in the bitmaps, and the first word of the same row of the zone's bitmap. */
+  /** The word in the bitmaps of zones, and a bit for each cell that is listed. */
   readonly word: Column<'u32'>;
-  readonly first: Column<'u32'>;
   readonly bits: Column<'u32'>;
+  /** A bit for each entry, and for each that an outline enters. */
+  readonly entries: Column<'u32'>;
+  readonly inside: Column<'u32'>;
+  /** The number of the first entry, and the heights in all entries before the row of cells. */
+  readonly from: Column<'u32'>;
+  readonly height: Column<'u32'>;
 };
 
-/** Lists the words of the bitmaps of a window in which bits are set in `bits`. */
-export function filledWords(context: Context, plan: WindowPlan, bits: Column<'u32'>): FilledWords {
+/** The rows of a window that outlines enter, of which the cells inside are listed; and the areas of all entries. */
+export type Outlines = OutlineRows & { readonly areas: Column<'u32'> };
+
+/** Finds the cells of a window that outlines enter. */
+export function windowOutlines(context: Context, table: LineTable, plan: WindowPlan): Outlines {
   return context.scope(() => {
+    const found = windowFractions(context, table, plan);
+    const rows = outlineRows(context, plan, found, found.inside, outlineRowsIn(table, plan));
+    return { ...rows, areas: found.areas };
+  });
+}
+
+/** Lists the words of the bitmaps of a window in which bits are set in `bits`: at most `capacity`. */
+export function outlineRows(
+  context: Context,
+  plan: WindowPlan,
+  { entries, inside, before, heightsBefore }: WindowFractions,
+  bits: Column<'u32'>,
+  capacity: number = plan.words,
+): OutlineRows {
+  return context.scope(() => {
+    const word = copyIf(sequence(bits.length), map(hasBits, { bits }), { capacity });
+    const starts = context.column(Uint32Array.from(plan.zones, (_, row) => plan.table[row * ZONE_STRIDE]!));
     const zones = context.column(plan.table);
-    const zone = sequence(plan.zones.length);
-    const wordsOf = map(wordsOfZone, { zone, zones, tile: plan.tile });
-    const { active, ...found } = expand({ zone }, wordsOf, rowOfWord, {
-      capacity: plan.words,
-      captures: { zones, bits, tile: plan.tile },
-    });
-    return copyIf(found, active);
+    const given = { bits, entries, inside, before, heightsBefore, zones, tile: plan.tile };
+    return context.materialize(map(rowOfWord, { word, end: upperBound(starts, word), ...given }));
   });
 }
 
 /** Cells of zones, by zone and then row by row, with the share of each that is in the zone, in units of 2⁻³⁰. */
 export type CellShares = {
-  /** The zone, by its number in the job. */
+  /** The zone, by its number in the window. */
   readonly zone: Column<'u32'>;
   /** Row and column of the cell in the window. */
   readonly row: Column<'u32'>;
@@ -172,46 +206,37 @@ export type CellShares = {
   readonly share: Column<'i32'>;
 };
 
-/**
- * Lists the cells whose bits are set in words of the bitmaps. The share of a cell into which no outline goes is 1. Waits
- * for the number of cells.
- */
-export async function listCells(
-  context: Context,
-  plan: WindowPlan,
-  { entries, inside, before, areas, heightsBefore }: WindowFractions,
-  words: FilledWords,
-): Promise<CellShares> {
-  const numbers = context.column(plan.zones);
-  try {
-    return await expand(words, map(bitsIn, { word: words.bits }), cellOfBit, {
-      captures: { entries, inside, before, areas, heightsBefore, numbers },
-    });
-  } finally {
-    context.dispose(numbers);
-  }
+/** Lists the cells whose bits are set in rows. Waits for the number of cells. */
+export function listCells(rows: OutlineRows, areas: Column<'u32'>): Promise<CellShares> {
+  return expand(rows, map(bitsIn, { word: rows.bits }), cellOfBit, { captures: { areas } });
 }
+
+const hasBits = fn('hasBits', { bits: u32 }, bool, ({ bits }) => bits.ne(0));
 
 const rowOfWord = fn(
   'rowOfWord',
-  { zone: u32, rank: u32, zones: array(u32), bits: array(u32), tile: uniform(u32) },
-  { active: bool, zone: u32, row: u32, column: u32, word: u32, first: u32, bits: u32 },
-  ({ zone, rank, zones, bits, tile }) => {
+  {
+    ...{ word: u32, end: u32, zones: array(u32), bits: array(u32), tile: uniform(u32) },
+    ...{ entries: array(u32), inside: array(u32), before: array(u32), heightsBefore: array(u32) },
+  },
+  {
+    ...{ zone: u32, row: u32, column: u32, word: u32, bits: u32 },
+    ...{ entries: u32, inside: u32, from: u32, height: u32 },
+  },
+  ({ word, end, zones, bits, tile, entries, inside, before, heightsBefore }) => {
+    const zone = Let(end.sub(1));
     const field = (offset: number): U32 => zones.at(zone.mul(ZONE_STRIDE).add(offset));
-    const pitch = field(ZONE_FIELDS.tileColumns).mul(tile.shr(5));
+    const pitch = Let(field(ZONE_FIELDS.tileColumns).mul(tile.shr(5)));
+    const rank = Let(word.sub(field(ZONE_FIELDS.word)));
     const line = Let(rank.div(pitch));
-    const first = Let(field(ZONE_FIELDS.word).add(line.mul(pitch)));
     const step = rank.sub(line.mul(pitch));
-    const word = first.add(step);
-    const own = bits.at(word);
     return {
-      active: own.ne(0),
-      zone,
+      ...{ zone, word },
       row: field(ZONE_FIELDS.firstTileRow).mul(tile).add(line),
       column: field(ZONE_FIELDS.firstTileColumn).mul(tile).add(step.shl(5)),
-      word,
-      first,
-      bits: own,
+      ...{ bits: bits.at(word), entries: entries.at(word), inside: inside.at(word) },
+      from: before.at(word),
+      height: heightsBefore.at(before.at(word.sub(step))),
     };
   },
 );
@@ -219,21 +244,24 @@ const rowOfWord = fn(
 const cellOfBit = fn(
   'cellOfBit',
   {
-    ...{ zone: u32, row: u32, column: u32, word: u32, first: u32, bits: u32, rank: u32 },
-    ...{ entries: array(u32), inside: array(u32), before: array(u32) },
-    ...{ areas: array(u32), heightsBefore: array(u32), numbers: array(u32) },
+    ...{ zone: u32, row: u32, column: u32, bits: u32, rank: u32 },
+    ...{ entries: u32, inside: u32, from: u32, height: u32, areas: array(u32) },
   },
   { zone: u32, row: u32, column: u32, share: i32 },
-  ({ zone, row, column, word, first, bits, rank, entries, inside, before, areas, heightsBefore, numbers }) => {
+  ({ zone, row, column, bits, rank, areas, inside, ...entries }) => {
     const rest = Var(bits);
     For(0, rank, () => rest.set(rest.and(rest.sub(1))));
     const bit = Let(ctz(rest));
-    const share = Var(u32(ONE));
-    If(inside.at(word).shr(bit).and(1).ne(0), () => {
-      const entry = Let(entryOf(before, entries, word.shl(5).add(bit)));
-      const ofRow = heightsBefore.at(entry).sub(heightsBefore.at(before.at(first)));
-      share.set(areas.at(entry).add(ofRow));
-    });
-    return { zone: numbers.at(zone), row, column: column.add(bit), share: bitsToI32(share) };
+    const isPart = inside.shr(bit).and(1).ne(0);
+    return { zone, row, column: column.add(bit), share: select(i32(ONE), shareOf(entries, bit, areas), isPart) };
   },
 );
+
+/** The share of a cell that an outline enters, by its number in a row. */
+export function shareOf(
+  { entries, from, height }: { readonly [field in 'entries' | 'from' | 'height']: U32 },
+  rank: U32,
+  areas: ArrayValue<'u32'>,
+): I32 {
+  return bitsToI32(areas.at(from.add(popcount(entries.and(u32(1).shl(rank).sub(1))))).sub(height));
+}

@@ -1,7 +1,7 @@
 import { aContext } from '../../../primitives/checks/argument-kinds.ts';
 import { requireArguments } from '../../../primitives/checks/arguments.ts';
 import { aRecord, aWhole, type Kind, optional, someOptions } from '../../../primitives/checks/kinds.ts';
-import { fn, u32, uniform } from '../../../primitives/functors/functor.ts';
+import { array, fn, i32, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { ArgumentError, type Column, type Context, map, slice } from '../../../primitives/index.ts';
 import { snapToGrid } from '../../geometry/grid.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../../geometry/polygons.ts';
@@ -11,7 +11,7 @@ import { coverZones, uploadEdges } from '../coverage.ts';
 import { placeZones } from '../placement.ts';
 import { planWindow } from '../window-plan.ts';
 import { uploadLines } from './line-table.ts';
-import { filledWords, listCells, windowFractions } from './window-fractions.ts';
+import { listCells, outlineRows, windowFractions } from './window-fractions.ts';
 
 /** Options of {@link zoneFractions}. */
 export interface ZoneFractionsOptions {
@@ -86,7 +86,7 @@ export async function zoneFractions(
   requireWithin(window, grid);
   const placed = placeZones(snapToGrid(zones.polygons, grid, zones), grid, zones, fill);
   const plan = planWindow(window, placed.boxes, placed.shifts.length, TILE);
-  const { fractions, words } = context.scope(() => {
+  const { rows, areas } = context.scope(() => {
     const crossings = rowCrossings(placed.polygons, grid, {
       shifts: placed.shifts,
       ringSheets: placed.sheets?.ringSheets,
@@ -96,22 +96,32 @@ export async function zoneFractions(
     const { masks } = coverZones(context, edges, plan, { tileStarts: new Uint32Array(), pitch: 0 });
     const found = windowFractions(context, uploadLines(context, placed, grid), plan);
     const bits = context.materialize(map(eitherBit, { a: slice(masks, 0, plan.words), b: found.inside }));
-    return { fractions: found, words: filledWords(context, plan, bits) };
+    return { rows: outlineRows(context, plan, found, bits), areas: found.areas };
   });
   try {
-    const { zone, row, column, share } = await listCells(context, plan, fractions, words);
-    const cell = context.materialize(map(cellNumber, { row, column, columns: window.columns }));
-    context.dispose(row, column);
-    return { zone, cell, fraction: share };
+    const cells = await listCells(rows, areas);
+    const listed = context.scope(() => {
+      const numbers = context.column(plan.zones);
+      return context.materialize(map(cellOfWindow, { ...cells, numbers, columns: window.columns }));
+    });
+    context.dispose(cells);
+    return listed;
   } finally {
-    context.dispose(fractions, words);
+    context.dispose(rows, areas);
   }
 }
 
 const eitherBit = fn('eitherBit', { a: u32, b: u32 }, u32, ({ a, b }) => a.or(b));
 
-const cellNumber = fn('cellNumber', { row: u32, column: u32, columns: uniform(u32) }, u32, ({ row, column, columns }) =>
-  row.mul(columns).add(column),
+const cellOfWindow = fn(
+  'cellOfWindow',
+  { zone: u32, row: u32, column: u32, share: i32, numbers: array(u32), columns: uniform(u32) },
+  { zone: u32, cell: u32, fraction: i32 },
+  ({ zone, row, column, share, numbers, columns }) => ({
+    zone: numbers.at(zone),
+    cell: row.mul(columns).add(column),
+    fraction: share,
+  }),
 );
 
 /** Throws `zonal/window` if a window is not within a grid, or has more cells than a column can number. */
