@@ -176,7 +176,7 @@ const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'ht
  */
 export function checkTableName(path: string, option: string, also: readonly string[], remedy: string): void {
   const ending = endingOf(path);
-  if (!OTHER_FORMATS.has(ending) && (ending !== 'json' || also.includes('json'))) return;
+  if (also.includes(ending) || (!OTHER_FORMATS.has(ending) && ending !== 'json')) return;
   const written = ['csv', ...also].map((format) => format.toUpperCase()).join(' or ');
   throw new UsageError('usage/format', `${option} ${path} would hold ${written}, which does not match .${ending}.`, {
     remedy,
@@ -208,6 +208,11 @@ export function formatOfName<F extends string>(path: string, formats: readonly F
 /** Whether the extension of a file is that of JSON. */
 export function isJsonFile(path: string): boolean {
   return endingOf(path) === 'json';
+}
+
+/** Whether the extension of a file is that of an Arrow IPC file. */
+export function isArrowFile(path: string): boolean {
+  return ['arrow', 'feather'].includes(endingOf(path));
 }
 
 /** Throws if an image file has an extension other than `.svg`. A name without extension is allowed. */

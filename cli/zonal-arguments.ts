@@ -20,7 +20,16 @@ import {
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC } from './memory.ts';
 import { parseQueue, parseRun, parseSeconds, QUEUE_SPECS, type QueuePlace, requireFolder } from './queue-options.ts';
-import { checkPlotName, checkTableName, parseBins, parseCount, parseEdges, parseNodata } from './values.ts';
+import {
+  checkPlotName,
+  checkTableName,
+  isArrowFile,
+  isJsonFile,
+  parseBins,
+  parseCount,
+  parseEdges,
+  parseNodata,
+} from './values.ts';
 import { parseAttributes } from './zonal-attributes.ts';
 import type { RasterOptions } from './zonal-rasters.ts';
 
@@ -42,7 +51,7 @@ export interface ZonalOptions extends ComputeOptions {
   readonly pixels: Pixels;
   /** Path of the file for the histograms, or `-` for stdout. Undefined if the histograms are not written. */
   readonly out: string | undefined;
-  readonly format: 'csv' | 'json';
+  readonly format: 'csv' | 'json' | 'arrow';
   readonly quoteFormulas: boolean;
   readonly stats: string | undefined;
   /** The names of the statistics that are written. Undefined: those that are written without a list. */
@@ -107,15 +116,15 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot writes to it)' },
   {
     name: 'format',
-    value: 'csv|json',
-    help: 'format of --out (default: json if it ends in .json, otherwise csv)',
-    choices: ['csv', 'json'],
+    value: 'csv|json|arrow',
+    help: 'format of --out (default: json if it ends in .json, arrow if in .arrow, otherwise csv)',
+    choices: ['csv', 'json', 'arrow'],
   },
   QUOTE_FORMULAS_SPEC,
   {
     name: 'stats',
     value: 'FILE',
-    help: 'statistics of every zone: JSON if it ends in .json, else CSV; - is stdout; alone needs no bins',
+    help: 'statistics of every zone: CSV (- is stdout), .json or .arrow; alone needs no bins',
   },
   {
     name: 'stat',
@@ -167,7 +176,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     fill: parseFill(values),
     pixels: (text(values, 'pixels') as Pixels | undefined) ?? 'center',
     out,
-    format: (text(values, 'format') as 'csv' | 'json' | undefined) ?? (/\.json$/i.test(out ?? '') ? 'json' : 'csv'),
+    format: (text(values, 'format') as ZonalOptions['format'] | undefined) ?? formatOf(out ?? ''),
     quoteFormulas: values.has('csv-quote-formulas'),
     stats: text(values, 'stats'),
     statistics: parsed(values, 'stat', parseStatistics),
@@ -260,10 +269,19 @@ function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
  * check, the user would notice the mistake only when another program reads the file.
  */
 function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
-  const forOut = 'Name a file that ends in .csv or .json, or keep the name and give --format csv or json.';
-  if (!formatGiven && out !== undefined) checkTableName(out, '--out', ['json'], forOut);
-  if (stats !== undefined) checkTableName(stats, '--stats', ['json'], 'Name a file that ends in .csv or .json.');
+  const ends = 'Name a file that ends in .csv, .json or .arrow';
+  const forOut = `${ends}, or keep the name and give --format csv, json or arrow.`;
+  if (!formatGiven && out !== undefined) checkTableName(out, '--out', ALSO, forOut);
+  if (stats !== undefined) checkTableName(stats, '--stats', ALSO, `${ends}.`);
   if (plot !== undefined) checkPlotName(plot, '--plot');
+}
+
+/** Endings of tables that are not CSV. */
+const ALSO = ['json', 'arrow', 'feather'];
+
+function formatOf(path: string): ZonalOptions['format'] {
+  if (isArrowFile(path)) return 'arrow';
+  return isJsonFile(path) ? 'json' : 'csv';
 }
 
 function checkPlotStatistic(values: OptionValues): void {

@@ -5,12 +5,16 @@ import type { Note } from '../algorithms/notes.ts';
 import type { AnyHistogram, NamedStatistics } from '../algorithms/zonal/index.ts';
 import { isDefault } from '../algorithms/zonal/statistic-columns.ts';
 import { NAME_OF_FIELD, perStatistic } from '../algorithms/zonal/zone-statistics.ts';
-import type { TextChunks } from '../formats/text-chunks.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
+import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
+import type { FileChunks } from '../formats/text-chunks.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
 import { type RasterFacts, statisticsJson, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
+import { histogramTable, statisticsTable, type ZonalTable } from '../formats/zonal-table.ts';
 import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 import { largestOf, smallestOf } from '../primitives/host/extremes.ts';
-import { isJsonFile } from './values.ts';
+import { isArrowFile, isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
 
 /** The histogram of a raster, or of the surface of several. */
@@ -30,7 +34,7 @@ export interface ZonalRunFacts {
 }
 
 /** Appends a text to an output. */
-type Write = (path: string, chunks: TextChunks) => Promise<void>;
+type Write = (path: string, chunks: FileChunks) => Promise<void>;
 
 /** Writes the outputs of one histogram, when it has been counted. */
 export async function writeHistogram(
@@ -51,13 +55,46 @@ export async function writeHistogram(
   };
   // The plot comes first, because it is computed as a whole and may fail.
   const picture = plot === undefined ? '' : await drawn(options, { histogram, polygons, grid }, titleOf(rasters));
-  if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
-  if (stats !== undefined && isJsonFile(stats)) {
+  if (out !== undefined && format === 'arrow') {
+    const table = arrowOutput(out, write);
+    await table.add(histogramTable(histogram, { attributes }));
+    await table.end();
+  } else if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
+  if (stats !== undefined && isArrowFile(stats)) {
+    const table = arrowOutput(stats, write);
+    await table.add(statisticsTable(written, { attributes }));
+    await table.end();
+  } else if (stats !== undefined && isJsonFile(stats)) {
     const json = statisticsJson(attributes);
     await write(stats, json.rows(written));
     await write(stats, json.end());
   } else if (stats !== undefined) await write(stats, statisticsCsv(written, csv));
   if (plot !== undefined) await write(plot, [picture]);
+}
+
+/** An Arrow file, to which tables are appended as record batches. They have the columns of the first. */
+function arrowOutput(path: string, write: Write) {
+  let first: { readonly fields: readonly TableField[]; readonly writer: RowsWriter } | undefined;
+  const append = (chunk: string | Uint8Array): Promise<void> => write(path, [chunk]);
+  return {
+    async add({ fields, rows }: ZonalTable): Promise<void> {
+      if (first === undefined) {
+        // Loads the library that writes Arrow.
+        const { arrowRows } = await import('../formats/tables/write/arrow-rows.ts');
+        first = { fields, writer: arrowRows(fields) };
+        await append(first.writer.begin());
+      }
+      const other = fields.find(({ type }, at) => type !== first!.fields[at]?.type);
+      if (other !== undefined) throw otherTypes(other.name);
+      await append(first.writer.add(rows));
+    },
+    end: (): Promise<void> => append(first!.writer.end()),
+  };
+}
+
+function otherTypes(column: string): UsageError {
+  const sentence = `The rasters have different types of cells, so one Arrow file cannot hold their column ${column}.`;
+  return new UsageError('zonal/other-types', sentence, { remedy: 'Write CSV or JSON, or a file for each raster.' });
 }
 
 /** A histogram without statistics that only the map shows. */
@@ -94,6 +131,10 @@ export function writeByRaster(
   });
   const { attributes } = facts;
   const statistics = stats !== undefined && isJsonFile(stats) ? statisticsJson(attributes) : undefined;
+  const arrow = {
+    out: out !== undefined && format === 'arrow' ? arrowOutput(out, write) : undefined,
+    stats: stats !== undefined && isArrowFile(stats) ? arrowOutput(stats, write) : undefined,
+  };
   const pictures: string[] = [];
   let isFirst = true;
   return {
@@ -101,14 +142,18 @@ export function writeByRaster(
       const histogram = withWritten(counted.histogram, options);
       const rows = { quoteFormulas, raster, attributes, header: isFirst };
       if (plot !== undefined) pictures.push(await drawn(options, counted, titleOf([raster])));
+      if (out !== undefined && format === 'arrow') await arrow.out!.add(histogramTable(histogram, rows));
       if (out !== undefined && format === 'csv') await write(out, zonalCsv(histogram, rows));
       if (out !== undefined && format === 'json') await write(out, json.rows(histogram, raster));
-      if (stats !== undefined) {
+      if (arrow.stats !== undefined) await arrow.stats.add(statisticsTable(histogram, rows));
+      else if (stats !== undefined) {
         await write(stats, statistics?.rows(histogram, raster) ?? statisticsCsv(histogram, rows));
       }
       isFirst = false;
     },
     async end(notes) {
+      await arrow.out?.end();
+      await arrow.stats?.end();
       if (out !== undefined && format === 'json') await write(out, json.end(notes));
       if (stats !== undefined && statistics !== undefined) await write(stats, statistics.end());
       if (plot === undefined) return;

@@ -4,7 +4,7 @@ import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { sameCrs } from '../formats/crs.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
-import type { TextChunks } from '../formats/text-chunks.ts';
+import type { FileChunks } from '../formats/text-chunks.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import type { BackendOptions } from './arguments.ts';
@@ -214,7 +214,7 @@ function resultsOf(counting: Counting, notes: readonly Note[], write: ZonalWrite
   };
 }
 
-type ZonalWrite = (path: string, chunks: TextChunks) => Promise<void>;
+type ZonalWrite = (path: string, chunks: FileChunks) => Promise<void>;
 interface Writing {
   readonly add: Receive;
   end?(notes: readonly Note[]): Promise<void>;

@@ -23,6 +23,7 @@ export function exactStatistic({ exact, cells, nodata }: AnyHistogram, name: str
 /** One or more columns of the table of statistics. */
 export interface TableColumns {
   readonly names: readonly string[];
+  readonly type: 'f64' | 'i64' | 'u64';
   /** The numbers of a zone. NaN is an empty field. */
   at(zone: number): readonly (number | bigint)[];
 }
@@ -39,7 +40,11 @@ export function tableColumns(histogram: AnyHistogram): TableColumns[] {
   const all = isDefault(statistics!) ? [...cellColumns(histogram), ...columns] : columns;
   return all.map(([name, column]) => {
     if (isOfValues(column)) return valueColumns(name, column);
-    return { names: [name], at: (zone) => [exactStatistic(histogram, name, zone) ?? column[zone]!] };
+    return {
+      names: [name],
+      type: typeOf(histogram, name, column),
+      at: (zone) => [exactStatistic(histogram, name, zone) ?? column[zone]!],
+    };
   });
 }
 
@@ -47,6 +52,12 @@ export function tableColumns(histogram: AnyHistogram): TableColumns[] {
 export function cellColumns({ cells, nodata, areas }: AnyHistogram): [name: string, column: StatisticColumn][] {
   if (areas === undefined) return Object.entries({ cells, nodata });
   return Object.entries({ cells, count: areas.count, nodata: areas.nodata });
+}
+
+function typeOf({ exact }: AnyHistogram, name: string, column: Float64Array | BigUint64Array): TableColumns['type'] {
+  const integers = name === 'min' ? exact?.minimum : name === 'max' ? exact?.maximum : undefined;
+  if (integers !== undefined) return integers instanceof BigInt64Array ? 'i64' : 'u64';
+  return column instanceof BigUint64Array ? 'u64' : 'f64';
 }
 
 /** Maximum number of columns of a statistic of each value. Spreadsheets show as many. */
@@ -58,6 +69,7 @@ function valueColumns(name: string, column: ValueShares): TableColumns {
   const rowsOf = rowsByZone(column);
   return {
     names: [...places.keys()].map((value) => `${name}_${value}`),
+    type: 'f64',
     at(zone) {
       const [from, to] = rowsOf(zone);
       // A zone with data has 0 for the values that it lacks.

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { arrowTexts } from '../support/arrow-texts.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
+import { parseCsv } from '../support/parse-csv.ts';
 
 let workshop: Workshop;
 beforeAll(async () => {
@@ -23,6 +25,31 @@ afterAll(() => workshop.remove());
 
 const zonal = (...args: readonly string[]) =>
   workshop.quadrille(['zonal', '--zones', '@zones.json', '--backend', 'reference', ...args]);
+
+describe('zonal with files that end in .arrow', () => {
+  test('writes the tables of several rasters as one, with the types of their columns', async () => {
+    const words = ['--raster', '@r.tif', '--raster', '@s.tif', '--include-field', 'pop,name', '--bins', '0:12:3'];
+    const written = await zonal(...words, '--stats', '@stats.arrow', '--out', '@out.arrow');
+    expect(written.exitCode, written.stderr).toBe(0);
+    const expected = await zonal(...words, '--stats', '-', '--out', '@out.csv');
+    const stats = arrowTexts(await readFile(workshop.path('stats.arrow')));
+    expect([stats.names, ...stats.rows]).toEqual(parseCsv(expected.stdout));
+    const bins = arrowTexts(await readFile(workshop.path('out.arrow')));
+    expect(bins.names.join()).toBe('raster,zone,pop,name,kind,lower,upper,count');
+    const csv = parseCsv(await readFile(workshop.path('out.csv'), 'utf8')).slice(1);
+    expect(bins.rows.map((row) => row.toSpliced(4, 1))).toEqual(csv);
+    expect(new Set(bins.rows.map((row) => row[4]))).toEqual(new Set(['bin']));
+  });
+
+  test('refuses rasters whose smallest values have different types', async () => {
+    const wide = Array.from({ length: 12 }, (_, cell) => BigInt(cell));
+    await workshop.writeRaster('w.tif', { sample: 'i64' }, wide as never);
+    const words = ['--raster', '@r.tif', '--raster', '@w.tif', '--stats', '@mixed.arrow'];
+    const { stderr, exitCode } = await zonal(...words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('one Arrow file cannot hold their column min');
+  });
+});
 
 describe('zonal --include-field', () => {
   test('writes attributes after the zone, in the order of the list, into every output', async () => {

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
+import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import type { WithStatistics } from '../../../algorithms/zonal/types.ts';
 import { perStatistic, STATISTIC_FIELDS } from '../../../algorithms/zonal/zone-statistics.ts';
+import type { ZoneAttribute } from '../../../formats/zone-attributes.ts';
 
 interface ZoneDraft {
   readonly name: string;
@@ -63,3 +65,43 @@ function toHistogram(zones: readonly ZoneDraft[]): WithStatistics {
     notes: [],
   };
 }
+
+/** The value of a row of a column, as it would stand in a JSON file: undefined for null. */
+export function valueAt(column: HostColumn, row: number): unknown {
+  if (column.validity !== undefined && ((column.validity[row >> 5]! >> (row & 31)) & 1) === 0) return undefined;
+  if (column.type === 'string') return column.dictionary[column.codes[row]!];
+  return column.type === 'bool' ? column.values[row] === 1 : column.values[row];
+}
+
+/** A histogram, and attributes of its zones under names that no other column has. */
+export const withAttributes: fc.Arbitrary<{
+  readonly histogram: WithStatistics;
+  readonly attributes: readonly ZoneAttribute[];
+}> = zonalHistogram.chain((histogram) => {
+  const zones = histogram.names.length;
+  const validity = fc.option(
+    fc
+      .array(fc.integer({ min: 0, max: 2 ** 32 - 1 }), { minLength: 1, maxLength: 1 })
+      .map((words) => Uint32Array.from(words)),
+    { nil: undefined },
+  );
+  const rows = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
+    fc.array(value, { minLength: zones, maxLength: zones });
+  const column = fc.oneof<fc.Arbitrary<HostColumn>[]>(
+    rows(fc.double({ noNaN: true })).map((all) => ({ type: 'f64', values: Float64Array.from(all) })),
+    rows(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })).map((all) => ({
+      type: 'i64',
+      values: BigInt64Array.from(all),
+    })),
+    rows(fc.nat(1)).map((all) => ({ type: 'bool', values: Uint8Array.from(all) })),
+    rows(awkwardName).map((all) => {
+      const dictionary = [...new Set(all)];
+      return { type: 'string', codes: Uint32Array.from(all, (text) => dictionary.indexOf(text)), dictionary };
+    }),
+  );
+  const attribute = fc
+    .tuple(awkwardName, column, validity)
+    .map(([name, own, bits]): ZoneAttribute => ({ name: `a${name}`, column: { ...own, validity: bits } }));
+  const attributes = fc.uniqueArray(attribute, { selector: ({ name }) => name, maxLength: 4 });
+  return attributes.map((all) => ({ histogram, attributes: all }));
+});

@@ -2,7 +2,6 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import type { AnyHistogram } from '../../../algorithms/zonal/types.ts';
 import { readZones } from '../../../formats/read-zones.ts';
 import { statisticsCsv, zonalCsv } from '../../../formats/zonal-csv.ts';
@@ -12,7 +11,7 @@ import { parseZones } from '../../../formats/zones.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { parseCsv } from '../../support/parse-csv.ts';
-import { awkwardName, zonalHistogram } from '../outputs/arbitrary-zonal-histogram.ts';
+import { awkwardName, valueAt, withAttributes, zonalHistogram } from '../outputs/arbitrary-zonal-histogram.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'zone-attributes-'));
 
@@ -75,13 +74,6 @@ function featuresOf(table: Table, withOthers: boolean): string[] {
     feature(all, '{"type":"Polygon","coordinates":[[["x",0],[1,0],[0,1]]]}'),
   ];
   return [features[0]!, ...others, ...features.slice(1)];
-}
-
-/** The value of a row, as it would stand in a JSON file: undefined for null. */
-function valueAt(column: HostColumn, row: number): unknown {
-  if (column.validity !== undefined && ((column.validity[row >> 5]! >> (row & 31)) & 1) === 0) return undefined;
-  if (column.type === 'string') return column.dictionary[column.codes[row]!];
-  return column.type === 'bool' ? column.values[row] === 1 : column.values[row];
 }
 
 /** What a column must hold, by its definition, from the texts of the values. */
@@ -165,36 +157,6 @@ test('values of several kinds, lists and objects are noted, and attributes beyon
   expect(() => parseZones(deep, { attributes: ['a'] })).toThrow(
     expect.objectContaining({ code: 'format/bad-property' }),
   );
-});
-
-/** A histogram, and attributes of its zones under names that no other column has. */
-const withAttributes = zonalHistogram.chain((histogram) => {
-  const zones = histogram.names.length;
-  const validity = fc.option(
-    fc
-      .array(fc.integer({ min: 0, max: 2 ** 32 - 1 }), { minLength: 1, maxLength: 1 })
-      .map((words) => Uint32Array.from(words)),
-    { nil: undefined },
-  );
-  const rows = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T[]> =>
-    fc.array(value, { minLength: zones, maxLength: zones });
-  const column = fc.oneof<fc.Arbitrary<HostColumn>[]>(
-    rows(fc.double({ noNaN: true })).map((all) => ({ type: 'f64', values: Float64Array.from(all) })),
-    rows(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })).map((all) => ({
-      type: 'i64',
-      values: BigInt64Array.from(all),
-    })),
-    rows(fc.nat(1)).map((all) => ({ type: 'bool', values: Uint8Array.from(all) })),
-    rows(awkwardName).map((all) => {
-      const dictionary = [...new Set(all)];
-      return { type: 'string', codes: Uint32Array.from(all, (text) => dictionary.indexOf(text)), dictionary };
-    }),
-  );
-  const attribute = fc
-    .tuple(awkwardName, column, validity)
-    .map(([name, own, bits]): ZoneAttribute => ({ name: `a${name}`, column: { ...own, validity: bits } }));
-  const attributes = fc.uniqueArray(attribute, { selector: ({ name }) => name, maxLength: 4 });
-  return attributes.map((all) => ({ histogram, attributes: all }));
 });
 
 test.prop([withAttributes], { numRuns: caseCount(200) })(

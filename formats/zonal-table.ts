@@ -1,0 +1,139 @@
+import type { HostColumn } from '../algorithms/tables/host-table.ts';
+import type { AnyHistogram } from '../algorithms/zonal/types.ts';
+import { requireAttributes } from './attribute-cells.ts';
+import { fieldOfColumn, type TableField } from './tables/table-file.ts';
+import { nullsOf } from './tables/write/cell-text.ts';
+import type { Rows } from './tables/write/text-writers.ts';
+import { type TableColumns, tableColumns } from './zonal-statistics.ts';
+import type { ZoneAttribute } from './zone-attributes.ts';
+
+/** A table with types, for formats that have them. */
+export interface ZonalTable {
+  readonly fields: readonly TableField[];
+  readonly rows: Rows;
+}
+
+/** What rows of a table have in common, and the attributes of their zones. */
+export interface ZonalRows {
+  /** Name of the raster, in a first column `raster`. Undefined: there is no such column. */
+  readonly raster?: string | undefined;
+  readonly attributes?: readonly ZoneAttribute[] | undefined;
+}
+
+/** The table of `statisticsCsv`: a row for each zone. What is blank there is null. */
+export function statisticsTable(histogram: AnyHistogram, options: ZonalRows = {}): ZonalTable {
+  const zones = Uint32Array.from(histogram.names.keys());
+  const statistics = tableColumns(histogram).flatMap((columns) => numberColumns(columns, zones.length));
+  return tableOf(histogram, zones, statistics, options);
+}
+
+/**
+ * The table of `zonalCsv`: a row for each bin, whose `kind` is `bin`. In rows of cells without data, below and above the
+ * bins, `kind` is `nodata`, `below` or `above`, and the edges are null.
+ */
+export function histogramTable(histogram: AnyHistogram, options: ZonalRows = {}): ZonalTable {
+  const { names, bins, exact } = histogram;
+  const [zones, kinds, places, counts]: [number[], number[], number[], bigint[]] = [[], [], [], []];
+  const add = (zone: number, kind: number, place: number, count: bigint): void => {
+    zones.push(zone);
+    kinds.push(kind);
+    places.push(place);
+    counts.push(count);
+  };
+  let bin = 0;
+  for (const zone of names.keys()) {
+    for (; bins.zone[bin] === zone; bin++) add(zone, 0, bin, bins.count[bin]!);
+    for (const [at, kind] of OUTSIDE.entries()) {
+      if (histogram[kind][zone] !== 0n) add(zone, at + 1, -1, histogram[kind][zone]!);
+    }
+  }
+  const edge = (edges: ArrayLike<number | bigint>): HostColumn =>
+    numberColumn(
+      exact?.values === undefined ? 'f64' : exact.values instanceof BigInt64Array ? 'i64' : 'u64',
+      places.map((place) => (place === -1 ? Number.NaN : edges[place]!)),
+    );
+  const columns: NamedColumn[] = [
+    ['kind', { type: 'string', codes: Uint32Array.from(kinds), dictionary: ['bin', ...OUTSIDE] }],
+    ['lower', edge(exact?.values ?? bins.lower)],
+    ['upper', edge(exact?.values ?? bins.upper)],
+    ['count', { type: 'u64', values: BigUint64Array.from(counts) }],
+  ];
+  return tableOf(histogram, Uint32Array.from(zones), columns, options);
+}
+
+const OUTSIDE = ['nodata', 'below', 'above'] as const;
+
+type NamedColumn = readonly [name: string, column: HostColumn];
+
+/** A table whose row i is one of zone `zones[i]`. */
+function tableOf(
+  { names }: AnyHistogram,
+  zones: Uint32Array,
+  columns: readonly NamedColumn[],
+  { raster, attributes = [] }: ZonalRows,
+): ZonalTable {
+  const first: NamedColumn[] = raster === undefined ? [] : [['raster', sameText(raster, zones.length)]];
+  first.push(['zone', textColumn(Array.from(zones, (zone) => names[zone]!))]);
+  requireAttributes(
+    attributes,
+    [...first, ...columns].map(([name]) => name),
+    names.length,
+  );
+  const own = attributes.map(({ name, column }): NamedColumn => [name, rowsOf(column, zones)]);
+  const all = [...first, ...own, ...columns];
+  return {
+    fields: all.map(([name, column]) => fieldOfColumn(name, column)),
+    rows: { rows: zones.length, columns: Object.fromEntries(all) },
+  };
+}
+
+function sameText(text: string, rows: number): HostColumn {
+  return { type: 'string', codes: new Uint32Array(rows), dictionary: [text] };
+}
+
+function textColumn(texts: readonly string[]): HostColumn {
+  const codeOf = new Map<string, number>();
+  for (const text of texts) if (!codeOf.has(text)) codeOf.set(text, codeOf.size);
+  return {
+    type: 'string',
+    codes: Uint32Array.from(texts, (text) => codeOf.get(text)!),
+    dictionary: [...codeOf.keys()],
+  };
+}
+
+function numberColumns({ names, type, at }: TableColumns, zones: number): NamedColumn[] {
+  const rows = Array.from({ length: zones }, (_, zone) => at(zone));
+  return names.map((name, i) => [
+    name,
+    numberColumn(
+      type,
+      rows.map((row) => row[i]!),
+    ),
+  ]);
+}
+
+/** A column in which NaN is null. It may always have nulls, so that those of several rasters have one type. */
+function numberColumn(type: 'f64' | 'i64' | 'u64', values: readonly (number | bigint)[]): HostColumn {
+  const validity = bitsOf(values.length, (row) => !Number.isNaN(values[row]));
+  const whole = (value: number | bigint): bigint => (typeof value === 'bigint' ? value : 0n);
+  if (type === 'i64') return { type, values: BigInt64Array.from(values, whole), validity };
+  if (type === 'u64') return { type, values: BigUint64Array.from(values, whole), validity };
+  return { type, values: Float64Array.from(values, Number), validity };
+}
+
+/** Some rows of a column, which may stand in several places. */
+function rowsOf(column: HostColumn, rows: Uint32Array): HostColumn {
+  const isNull = nullsOf(column);
+  const validity = column.validity && bitsOf(rows.length, (row) => !isNull(rows[row]!));
+  if (column.type === 'string') return { ...column, codes: rows.map((row) => column.codes[row]!), validity };
+  const { values } = column;
+  const own = new (values.constructor as new (length: number) => typeof values)(rows.length);
+  for (const [at, row] of rows.entries()) own[at] = values[row]!;
+  return { ...column, values: own, validity } as HostColumn;
+}
+
+function bitsOf(rows: number, isSet: (row: number) => boolean): Uint32Array {
+  const bits = new Uint32Array(Math.ceil(rows / 32));
+  for (let row = 0; row < rows; row++) if (isSet(row)) bits[row >> 5]! |= 1 << (row & 31);
+  return bits;
+}
