@@ -1,9 +1,9 @@
-import type { RasterSource, Sample } from '../geometry/raster.ts';
+import { isWide, type RasterSource, type Sample } from '../geometry/raster.ts';
 import { readsEncoded } from './cell-places.ts';
 import type { Fold, WeightedFold } from './fold.ts';
 import { foldsOf } from './folds.ts';
 import type { Pixels } from './pixels.ts';
-import type { Folded, Statistic, StatisticRecords } from './statistic-kinds.ts';
+import type { Folded, RankStatistic, Statistic, StatisticRecords } from './statistic-kinds.ts';
 import type { Binning } from './types.ts';
 import { weightedFolds } from './weighted-sums.ts';
 import { type WindowPlan, zonesPerTile } from './window-plan.ts';
@@ -16,6 +16,8 @@ export interface Wanted {
   readonly statistics?: ChosenStatistics | StatisticRecords | undefined;
   /** Which cells count. Default `center`. */
   readonly pixels?: Pixels | undefined;
+  /** Whether the values at ranks are selected while windows are counted; see {@link selectedRanks}. Default false. */
+  readonly selectsRanks?: boolean | undefined;
 }
 
 /** The statistics that a job asks for. Undefined if it asks for none. */
@@ -32,7 +34,7 @@ function wantedRecords(job: Wanted): readonly Statistic[] {
   return Object.values(wantedStatistics(job) ?? {});
 }
 
-/** What must be folded of the values of zones. */
+/** What must be folded of the values of zones. Ranks are selected between the smallest and the largest value. */
 export function wantedFolds(job: Wanted, sample: Sample): readonly Fold[] {
   return foldsOf(sample, wantedFields(job));
 }
@@ -43,19 +45,31 @@ export function wantedWeighted(job: Wanted, sample: Sample): readonly WeightedFo
 }
 
 function wantedFields(job: Wanted): ReadonlySet<keyof Folded> {
-  return new Set(wantedRecords(job).flatMap((record) => ('folds' in record ? record.folds : [])));
+  const wanted = wantedRecords(job).flatMap((record) => ('folds' in record ? record.folds : []));
+  return new Set(job.selectsRanks ? [...wanted, 'minimum', 'maximum'] : wanted);
+}
+
+/**
+ * The statistics whose ranks can be selected while windows are counted, so that only the values of zones under way are
+ * kept. Undefined if there are none, or if all values are collected in any case.
+ */
+export function selectedRanks(job: Wanted, sample: Sample): readonly RankStatistic[] | undefined {
+  const ranked = wantedRecords(job).filter((record) => 'ofRanked' in record);
+  const isPossible = !isWide(sample) && job.pixels !== 'fractional' && !wantsValues({ ...job, selectsRanks: true });
+  return ranked.length > 0 && isPossible ? ranked : undefined;
 }
 
 /** Whether rows of 32 cells must be reduced: to fold their values, or to count the cells of zones if there are no bins. */
 export function wantsRows(job: Wanted): boolean {
-  return wantedRecords(job).some((record) => 'folds' in record) || job.binning.kind === 'none';
+  const folds = wantedRecords(job).some((record) => 'folds' in record);
+  return folds || job.binning.kind === 'none' || job.selectsRanks === true;
 }
 
 /** Whether all values of each zone must be collected, with the number of their cells. */
 export function wantsValues(job: Wanted): boolean {
-  return (
-    job.binning.kind === 'unique' || wantedRecords(job).some((record) => !('folds' in record || 'ofCells' in record))
-  );
+  const isCollected = (record: Statistic): boolean =>
+    'ofRanked' in record ? job.selectsRanks !== true : !('folds' in record || 'ofCells' in record);
+  return job.binning.kind === 'unique' || wantedRecords(job).some(isCollected);
 }
 
 /** Whether it suffices to know the bin of each cell. */

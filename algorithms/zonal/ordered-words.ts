@@ -19,6 +19,8 @@ export function isNotANumber(raw: U32): Bool {
 
 /** Same as {@link orderedKey} for a number on the host. */
 export function orderedWord(sample: NarrowSample, value: number): number {
+  if (sample === 'i8') return value + 0x80;
+  if (sample === 'i16') return value + 0x8000;
   if (sample === 'i32') return (value ^ 0x80000000) >>> 0;
   if (sample !== 'f32') return value >>> 0;
   const bits = bitsOfF32(value === 0 ? 0 : value);

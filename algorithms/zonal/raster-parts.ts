@@ -66,10 +66,11 @@ export function createParts(context: Context, job: CountJob, options: PartsOptio
         const kept = overlay?.placedOn(context, raster, places[at]!, [fill, pixels], make);
         const { placed, edges: table } = kept ?? make();
         const { taken, number, firstRow } = places[at]!;
-        const part = { raster, number, firstRow, taken, edges: table, classifier: classifierOf(raster), kept };
+        const own = { raster, number, firstRow, taken, boxes: placed.boxes };
+        const part = { ...own, edges: table, classifier: classifierOf(raster), kept };
         const state = { waiting: 0, isPlanned: false };
         open.set(part, state);
-        for (const window of partWindows(job, part, placed)) {
+        for (const window of partWindows(job, part)) {
           state.waiting++;
           yield { ...window, part, passedCells: before + window.passedCells };
         }

@@ -25,6 +25,13 @@ export interface ZoneValues {
   readonly folded: ReadonlyMap<number, Folded>;
   /** Undefined if no statistic needs them. */
   readonly values?: ValueCounts | undefined;
+  /** Undefined if ranks are among `values`. */
+  readonly ranks?: RankColumns | undefined;
+}
+
+/** The columns of statistics whose ranks were selected. */
+export interface RankColumns {
+  columnOf(statistic: RankStatistic): Float64Array;
 }
 
 /** The columns of some statistics. */
@@ -47,6 +54,7 @@ function columnOf(statistic: Statistic, stored: Stored, found: ZoneValues): Stat
       numbers[zone] = BigInt(statistic.ofValues(values, counts));
     return numbers;
   }
+  if ('ofRanked' in statistic && found.ranks !== undefined) return found.ranks.columnOf(statistic);
   const column = new Float64Array(cells.length).fill(Number.NaN);
   if ('folds' in statistic) {
     const dataOf = (zone: number): bigint => areas?.data[zone] ?? cells[zone]! - nodata[zone]!;

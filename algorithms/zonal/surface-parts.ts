@@ -116,10 +116,16 @@ export async function countPart(context: Context, job: PartJob): Promise<PartCou
   });
   const onPassed = (done: number): void => job.onProgress?.(done, raster.width * raster.height);
   try {
-    const leftOut = await streamWindows(context, job, parts.windows(), totals, {
-      onCounted: parts.onCounted,
-      onPassed,
-    });
+    const leftOut = await streamWindows(
+      context,
+      job,
+      parts.windows(),
+      { totals },
+      {
+        onCounted: parts.onCounted,
+        onPassed,
+      },
+    );
     return { ...totals.partial(), leftOut };
   } finally {
     await parts.close();

@@ -5,6 +5,7 @@ import { type BinEdges, binCount, binEdges, type Slots, slotsFor } from './binni
 import { requireByArea } from './by-area.ts';
 import { type PlacedZones, placeZones, requireLongitudes, stepsOfTurn } from './placement.ts';
 import { requireRoom } from './room.ts';
+import type { RankColumns } from './statistic-columns.ts';
 import { requireOneSurface } from './surface-agreement.ts';
 import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
 import type { Totals, TotalsOptions } from './totals.ts';
@@ -25,7 +26,7 @@ export interface SurfacePlan {
   /** What the totals of the job count. */
   readonly counted: TotalsOptions;
   /** The result of the job, from the sums over all rasters and the number of cells that lie in a raster named before. */
-  resultOf(totals: Totals, leftOut: number): AnyHistogram;
+  resultOf(totals: Totals, leftOut: number, ranks?: RankColumns): AnyHistogram;
 }
 
 type SurfaceJob = CountJob & { readonly rasters: readonly RasterSource[] };
@@ -47,8 +48,8 @@ export function planSurface(job: SurfaceJob): SurfacePlan {
     ...{ rasters, places, edges, slots },
     place: (at) => placeOn(rasters[at]!, places[at]!, onGrid.get(places[at]!.grid)!, job),
     counted: totalsOptions(job, rasters, edges, slots),
-    resultOf(totals, leftOut) {
-      const { near, ...found } = totals.finish();
+    resultOf(totals, leftOut, ranks) {
+      const { near, ...found } = totals.finish(ranks);
       const overlapping = new Set([...onGrid.values()].flatMap(({ sheets }) => Array.from(sheets?.overlapping ?? [])));
       const zonesOf = Uint32Array.from(overlapping).sort();
       return {
@@ -78,11 +79,11 @@ export function totalsOptions(
   edges: BinEdges,
   slots: Slots,
 ): TotalsOptions {
-  const { zones, binning, statistics, pixels, memoryBytes = DEFAULT_MEMORY } = job;
+  const { zones, binning, statistics, pixels, selectsRanks, memoryBytes = DEFAULT_MEMORY } = job;
   const { sample, scaling } = rasters[0]!;
   return {
     ...{ zones: zones.names.length, sample, scaling, grids: rasters, slots, edges, memoryBytes },
-    ...{ binning, statistics, pixels },
+    ...{ binning, statistics, pixels, selectsRanks },
   };
 }
 

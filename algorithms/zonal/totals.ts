@@ -5,7 +5,7 @@ import { type CountedSlots, createCountTotals, type ZoneCounters } from './count
 import { type Wanted, wantedFolds, wantedStatistics, wantedWeighted, wantsValues } from './counting-way.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { createFoldTotals, type FoldedWindow, type PartialStatistics } from './fold-totals.ts';
-import { statisticColumns } from './statistic-columns.ts';
+import { type RankColumns, statisticColumns } from './statistic-columns.ts';
 import type { Folded, Stored } from './statistic-kinds.ts';
 import type { AnyHistogram, ExactIntegers, ZonalBins } from './types.ts';
 import { createUniqueTotals, exactArray, type UniqueRows, uniqueBins } from './unique-totals.ts';
@@ -39,8 +39,17 @@ export interface Totals {
   addPartial(totals: PartialTotals): void;
   /** What was added so far. Nothing changes it later. */
   partial(): PartialTotals;
-  /** Returns the result of the job: the sums over all windows. */
-  finish(): Pick<AnyHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'areas' | 'statistics' | 'exact'> & {
+  /** What was folded so far, of the zones that have cells with data. */
+  readonly folded: ReadonlyMap<number, Folded>;
+  /**
+   * Returns the result of the job: the sums over all windows.
+   *
+   * @param ranks - Statistics whose ranks were selected.
+   */
+  finish(ranks?: RankColumns): Pick<
+    AnyHistogram,
+    'bins' | 'cells' | 'nodata' | 'below' | 'above' | 'areas' | 'statistics' | 'exact'
+  > & {
     /** For each zone, the number of cells without data that match the nodata value without being equal to it. */
     readonly near: BigUint64Array;
   };
@@ -84,12 +93,14 @@ export function createTotals(options: TotalsOptions): Totals {
       ...(weighted && { weighted: weighted.part() }),
       ...(unique && { unique: unique.rows() }),
     }),
-    finish() {
+    folded: folds?.folded ?? new Map(),
+    finish(ranks) {
       const { bins, ...found } = counts.finish(edges);
       const values = unique?.finish(scaling);
       const areas = weighted && zoneAreas(found, weighted.folded);
       const whole = folds?.folded ?? new Map<number, Folded>();
-      const known = { ...found, areas, folded: weighted ? foldedByArea(whole, weighted.folded) : whole, values };
+      const folded = weighted ? foldedByArea(whole, weighted.folded) : whole;
+      const known = { ...found, areas, folded, values, ranks };
       return {
         ...found,
         exact: exactIntegers(options, binning.kind === 'unique' ? values?.exact : undefined, folds?.folded),

@@ -1,5 +1,5 @@
 import type { Column, Context } from '../../primitives/index.ts';
-import type { RasterSource } from '../geometry/raster.ts';
+import type { NarrowSample, RasterSource } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { countCells } from './cell-counts.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
@@ -12,6 +12,7 @@ import { hideCells } from './hidden-cells.ts';
 import { outlineSums } from './outline-sums.ts';
 import { type SlotCounts, slotCounts } from './slot-counts.ts';
 import { type UniqueCounts, windowUnique } from './unique.ts';
+import { type WindowValues, windowValues } from './value-rows.ts';
 import { windowHistogram } from './window-histogram.ts';
 import { zoneRows } from './zone-cells.ts';
 import { foldRows, usePlaces, type WindowFolds } from './zone-folds.ts';
@@ -23,6 +24,8 @@ interface WindowCounts {
   /** By fractions: what was folded of the cells that outlines enter, with weights. */
   readonly weighted?: WindowFolds;
   readonly unique?: UniqueCounts;
+  /** The values whose ranks are selected. They stay on the device. */
+  readonly values?: WindowValues;
   /** What the device found of damage in encoded cells. Undefined for cells that the host has decoded. */
   readonly damage?: Column<'u32'>;
 }
@@ -63,7 +66,14 @@ export function windowCounts(
   const found = { sample, cells: column, classifier, homes };
   const folds = wantedFolds(job, sample);
   const rows = wantsRows(job)
-    ? context.scope(() => foldRows(context, folds, zoneRows(context, zones, usePlaces(folds)), zonesMet, found))
+    ? context.scope(() => {
+        const cellRows = zoneRows(context, zones, usePlaces(folds));
+        const folded = foldRows(context, folds, cellRows, zonesMet, found);
+        const values = job.selectsRanks
+          ? windowValues(context, sample as NarrowSample, cellRows, folded.counted, column, classifier)
+          : undefined;
+        return { ...folded, values };
+      })
     : undefined;
   const counts =
     job.binning.kind === 'none'
@@ -79,5 +89,6 @@ export function windowCounts(
     ...(rows?.folded && { folded: rows.folded }),
     ...(weighted && { weighted }),
     ...(unique && { unique }),
+    ...(rows?.values && { values: rows.values }),
   };
 }

@@ -35,13 +35,13 @@ import { jobWindows, type PlannedWindow } from './job-windows.ts';
 import { outlineSumWords } from './outline-sums.ts';
 import { Overlay, type PlacedOverlay } from './overlay.ts';
 import { aPixels, type Pixels } from './pixels.ts';
-import type { PlacedZones } from './placement.ts';
 import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
 import { aBinning, type Binning } from './types.ts';
 import { uniqueBytes } from './unique.ts';
+import { type WindowValues, windowValuesBytes } from './value-rows.ts';
 import { windowCounts } from './window-counts.ts';
-import { planWindow, type WindowPlan } from './window-plan.ts';
+import { planWindow, type WindowPlan, type ZoneBoxes } from './window-plan.ts';
 import { placedRows } from './zone-cells.ts';
 import { foldWords } from './zone-folds.ts';
 import { aChoiceOfStatistics, type ChosenStatistics } from './zone-statistics.ts';
@@ -98,6 +98,8 @@ export interface RasterPart {
   readonly taken: readonly Box[];
   readonly edges: EdgeTable;
   readonly classifier: Classifier;
+  /** Boxes around the zones. */
+  readonly boxes: ZoneBoxes;
   /** What other jobs share. */
   readonly kept?: PlacedOverlay | undefined;
 }
@@ -110,8 +112,7 @@ export interface PartWindow extends PlannedWindow {
 /** Cuts a raster into windows whose counting fits in memory, two at a time; see {@link jobWindows}. */
 export function partWindows(
   job: CountJob,
-  { raster, taken, classifier, kept, edges: { lines } }: RasterPart,
-  { boxes }: PlacedZones,
+  { raster, taken, classifier, boxes, kept, edges: { lines } }: RasterPart,
 ): Iterable<PlannedWindow> {
   const { tile = 64, memoryBytes = DEFAULT_MEMORY } = job;
   const { count } = classifier.slots;
@@ -142,7 +143,7 @@ const aTileSide: Kind = where(
 );
 
 /** The kinds of the fields of a job, without its rasters. */
-export const JOB_FIELDS: FieldKinds<CountJob> = {
+export const JOB_FIELDS: FieldKinds<Omit<CountJob, 'selectsRanks'>> = {
   zones: someZones,
   binning: aBinning,
   fill: optional(aFill),
@@ -185,7 +186,8 @@ function windowBytes(
   const hiding = 3 * plan.words;
   const withoutData = way === 'encoded' ? ((1 + tiles) * plan.tile ** 2) / 32 : mayHide ? hiding : 0;
   const hidden = withoutData + (hasTakenCells(plan.window, taken) ? hiding : 0);
-  return 4 * (words + folded + hidden) + (wantsValues(job) ? uniqueBytes(plan, raster.sample) : 0);
+  const values = wantsValues(job) ? uniqueBytes(plan, raster.sample) : job.selectsRanks ? windowValuesBytes(plan) : 0;
+  return 4 * (words + folded + hidden) + values;
 }
 
 interface LoadedWindow extends PartWindow {
@@ -198,6 +200,14 @@ function lineBytes(job: CountJob, { sample }: RasterSource, lines: EdgeTable['li
   if (job.pixels !== 'fractional') return 4 * touchWords(lines, plan);
   const rows = outlineRowsIn(lines, plan);
   return 4 * (outlineWords(lines, plan) + outlineSumWords(plan, rows, wantedWeighted(job, sample)));
+}
+
+/** What windows are added to. */
+export interface WindowSums {
+  /** Undefined when windows are read a second time. */
+  readonly totals?: Totals | undefined;
+  /** Values whose ranks are selected. */
+  readonly ranks?: { add(window: PartWindow, values: WindowValues | undefined): Promise<void> } | undefined;
 }
 
 /** What is told of windows. */
@@ -216,7 +226,7 @@ export async function streamWindows(
   context: Context,
   job: CountJob,
   windows: Iterable<PartWindow>,
-  totals: Totals,
+  sums: WindowSums,
   { onCounted, onPassed }: WindowEvents,
 ): Promise<number> {
   const { signal } = job;
@@ -247,7 +257,7 @@ export async function streamWindows(
   };
   const count = async (loaded: LoadedWindow): Promise<number> => {
     const counting =
-      loaded.placed.cells === NO_CELLS ? countTaken(context, job, loaded) : countWindow(context, job, loaded, totals);
+      loaded.placed.cells === NO_CELLS ? countTaken(context, job, loaded, sums) : countWindow(context, job, loaded, sums);
     // Windows are counted side by side, so the sum is read after the wait.
     const { cells } = loaded.placed;
     const found = await underWay.watch(counting).finally(() => isEncoded(cells) && free(cells));
@@ -352,11 +362,17 @@ function leaveOut(
 }
 
 /** The number of cells of zones in a window that is not read. */
-async function countTaken(context: Context, job: CountJob, loaded: LoadedWindow): Promise<number> {
+async function countTaken(
+  context: Context,
+  job: CountJob,
+  loaded: LoadedWindow,
+  { ranks }: WindowSums,
+): Promise<number> {
   const { taken } = loaded.part;
   const cover = await coverWindow(context, job, loaded);
   const leftOut = context.scope(() => leaveOut(context, cover(), taken).leftOut!);
   try {
+    await ranks?.add(loaded, undefined);
     return sumOf(await context.read(leftOut));
   } finally {
     context.dispose(leftOut);
@@ -370,14 +386,19 @@ function sumOf(counts: Uint32Array): number {
 type Found = Omit<WindowTotals, 'homes' | 'place'> & { readonly leftOut?: Uint32Array; readonly damage?: Uint32Array };
 
 /** Counts a window. Returns the number of cells of its zones that other rasters hold; a cell in two zones counts twice. */
-async function countWindow(context: Context, job: CountJob, loaded: LoadedWindow, totals: Totals): Promise<number> {
+async function countWindow(
+  context: Context,
+  job: CountJob,
+  loaded: LoadedWindow,
+  { totals, ranks }: WindowSums,
+): Promise<number> {
   const { plan, placed, part } = loaded;
   const { raster, taken } = part;
   const { sample, nodata } = raster;
   const { cells } = placed;
   const homes = isFloat(sample) && !isEncoded(cells) ? homeGroups(cells, nodata) : NO_HOMES;
   const cover = await coverWindow(context, job, loaded);
-  const results = context.scope(() => {
+  const { values, ...results } = context.scope(() => {
     const { zones, leftOut } = leaveOut(context, cover(), taken);
     const counts = windowCounts(context, job, part, zones, placed, homes);
     if (isEncoded(cells)) cells.release();
@@ -390,9 +411,10 @@ async function countWindow(context: Context, job: CountJob, loaded: LoadedWindow
     if (error) throw error;
     const { row, column, columns } = plan.window;
     const place = { raster: part.number, row: part.firstRow + row, column, columns };
-    totals.add(plan.zones, { ...found, homes, place });
+    totals?.add(plan.zones, { ...found, homes, place });
+    await ranks?.add(loaded, values);
     return leftOut === undefined ? 0 : sumOf(leftOut);
   } finally {
-    context.dispose(results);
+    context.dispose(results, values);
   }
 }

@@ -1,0 +1,164 @@
+import { knownRows } from '../../primitives/columns/length.ts';
+import { For, If, Var } from '../../primitives/functors/control.ts';
+import { type ArrayParameter, array, bool, type Functor, fn, u32 } from '../../primitives/functors/functor.ts';
+import { clz, ctz, popcount } from '../../primitives/functors/standard/bits.ts';
+import { cached } from '../../primitives/host/cache.ts';
+import { type Column, type Context, copyIf, map, runLengthEncode, sequence } from '../../primitives/index.ts';
+import { memoized } from '../../primitives/ir/memo.ts';
+import type { NarrowSample } from '../geometry/raster.ts';
+import { isSet } from '../plain-functors.ts';
+import type { Captured, Classifier } from './binning.ts';
+import type { WindowPlan } from './window-plan.ts';
+import { orderedRaw, type ZoneRows } from './zone-cells.ts';
+import { type CountedRows, NEAR_SHIFT } from './zone-folds.ts';
+
+/** Values of zones: rows of up to 32, ordered by zone, and the cells that they lie in. */
+export interface ValueRows {
+  /** `mask` has the bits of cells with data. Zones are numbers of a window. */
+  readonly rows: ZoneRows;
+  readonly cells: Column<'u32'>;
+  /** How the cells are stored. Ordered words, which compare like the values, are cells of u32. */
+  readonly sample: NarrowSample;
+}
+
+/** The values of a window, on the device. */
+export interface WindowValues extends ValueRows {
+  /** The zones that have rows, ascending, and how many each has. */
+  readonly lengths: { readonly keys: Column<'u32'>; readonly values: Column<'u32'> };
+}
+
+/** The values of the zones of a window: the cells of `rows` that have data, which were counted in each row. */
+export function windowValues(
+  context: Context,
+  sample: NarrowSample,
+  { zone, cell, mask }: ZoneRows,
+  { data }: CountedRows,
+  cells: Column<'u32'>,
+  classifier: Classifier,
+): WindowValues {
+  const row = { zone, cell, mask, data, cells, ...classifier.captures };
+  // Copied, because an overlay may own the rows.
+  const rows = context.materialize(map(dataRow(classifier), row as never) as unknown as ZoneRows);
+  return { rows, cells, sample, lengths: runLengthEncode(rows.zone) };
+}
+
+const dataRow = memoized(defineDataRow);
+
+/** The functor that clears the bits of cells without data. Most rows have none, and their cells are not read. */
+function defineDataRow(classifier: Classifier) {
+  const parameters = { zone: u32, cell: u32, mask: u32, data: u32, cells: array(u32) };
+  return fn(
+    'dataRow',
+    { ...parameters, ...classifier.parameters } as typeof parameters,
+    { zone: u32, cell: u32, mask: u32 },
+    ({ zone, cell, mask, data, cells, ...captured }) => {
+      const found = Var(mask);
+      If(popcount(mask).ne(data.and(2 ** NEAR_SHIFT - 1)), () => {
+        For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
+          const isData = classifier.isData(classifier.cellAt(cells, cell.add(rank)), captured as Captured);
+          If(isData.not(), () => found.set(found.and(u32(1).shl(rank).xor(0xffffffff))));
+        });
+      });
+      return { zone, cell, mask: found };
+    },
+  );
+}
+
+/**
+ * Upper bound of the bytes of device memory for {@link windowValues} and for selecting among them: for each row its
+ * columns, the mask of its values, its zone's length, and its columns once more in each of two rounds.
+ */
+export function windowValuesBytes({ words }: WindowPlan): number {
+  return 4 * words * (3 + 1 + 2 + 2 * 4);
+}
+
+/** Bytes of a row of {@link copyRows}: 32 values, and the zone, first cell and mask. */
+export const BYTES_PER_ROW: number = 4 * (32 + 3);
+
+/**
+ * Copies the rows of some zones, of which there are `length`, with their values as ordered words.
+ *
+ * @param numbers - For each zone its new number, or {@link LEFT_OUT}.
+ */
+export function copyRows(
+  context: Context,
+  { rows, cells, sample }: ValueRows,
+  numbers: Uint32Array,
+  length: number,
+): ValueRows {
+  return context.scope(() => {
+    const zone = map(numberOf, { zone: rows.zone, numbers: context.column(numbers) });
+    const chosen = copyIf({ zone, cell: rows.cell, mask: rows.mask }, map(isTaken, { zone }), { capacity: length });
+    const kept = knownRows(chosen, length);
+    const words = map(wordOf(sample), { index: sequence(32 * length), cell: kept.cell, cells });
+    const copy = { zone: kept.zone, mask: kept.mask, cell: sequence(length, 0, 32), words };
+    const { words: copied, ...others } = context.materialize(copy);
+    return { rows: others, cells: copied, sample: 'u32' };
+  });
+}
+
+/** Makes a function that defines something once for each type of cells. */
+export function bySample<V>(define: (sample: NarrowSample) => V): (sample: NarrowSample) => V {
+  const known = new Map<NarrowSample, V>();
+  return (sample) => cached(known, sample, () => define(sample));
+}
+
+/** Number of a zone that is left out. */
+export const LEFT_OUT: number = 2 ** 32 - 1;
+
+/** The number that each zone gets. */
+export const numberOf: Functor<{ zone: typeof u32; numbers: ArrayParameter<'u32'> }, typeof u32> = fn(
+  'numberOf',
+  { zone: u32, numbers: array(u32) },
+  u32,
+  ({ zone, numbers }) => numbers.at(zone),
+);
+
+/** Whether a zone is not left out. */
+export const isTaken: Functor<{ zone: typeof u32 }, typeof bool> = fn('isTaken', { zone: u32 }, bool, ({ zone }) =>
+  zone.ne(LEFT_OUT),
+);
+
+const wordOf = bySample(defineWordOf);
+
+function defineWordOf(sample: NarrowSample) {
+  return fn('wordOf', { index: u32, cell: array(u32), cells: array(u32) }, u32, ({ index, cell, cells }) => {
+    const at = cell.at(index.shr(5)).add(index.and(31));
+    return orderedRaw(sample, [cells.at(at)])[0]!;
+  });
+}
+
+/** Values of each zone that are sought, in a table: those from `low` to `low + 2 ** bits − 1`. */
+export interface SoughtTable {
+  /** For each zone its row in the table, or {@link LEFT_OUT}. */
+  readonly slots: Column<'u32'>;
+  readonly low: Column<'u32'>;
+  readonly bits: Column<'u32'>;
+}
+
+/** The rows that have a sought value, with the bits of these values. */
+export function soughtRows(context: Context, { rows, cells, sample }: ValueRows, table: SoughtTable): ValueRows {
+  return context.scope(() => {
+    const mask = context.materialize(map(soughtMask(sample), { ...rows, cells, ...table }));
+    return { rows: copyIf({ ...rows, mask }, map(isSet, { flag: mask })), cells, sample };
+  });
+}
+
+const soughtMask = bySample(defineSoughtMask);
+
+function defineSoughtMask(sample: NarrowSample) {
+  const row = { zone: u32, cell: u32, mask: u32, cells: array(u32) };
+  const table = { slots: array(u32), low: array(u32), bits: array(u32) };
+  return fn('soughtMask', { ...row, ...table }, u32, ({ zone, cell, mask, cells, slots, low, bits }) => {
+    const found = Var(u32(0));
+    const slot = slots.at(zone);
+    If(slot.ne(LEFT_OUT), () => {
+      const [from, shift] = [low.at(slot), bits.at(slot)];
+      For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
+        const word = orderedRaw(sample, [cells.at(cell.add(rank))])[0]!;
+        found.set(found.or(u32(word.sub(from).shr(shift).eq(0)).shl(rank)));
+      });
+    });
+    return found.and(mask);
+  });
+}

@@ -1,0 +1,262 @@
+import { type Context, OutOfMemoryError } from '../../primitives/index.ts';
+import { bytesText } from '../bytes-text.ts';
+import { type NarrowSample, SAMPLE_BYTES } from '../geometry/raster.ts';
+import { orderedWord, valueOfOrderedWord } from './ordered-words.ts';
+import {
+  countDigits,
+  layersOf,
+  type MemberRows,
+  narrowed,
+  type RankedValues,
+  type Sought,
+  selectRanks,
+  withZones,
+} from './rank-selection.ts';
+import { isReversed, scaledValue } from './scaling.ts';
+import type { Folded, RankStatistic, Stored } from './statistic-kinds.ts';
+import { BYTES_PER_ROW, copyRows, LEFT_OUT, type WindowValues } from './value-rows.ts';
+
+/** What there is to know of a window whose values are counted. */
+export interface RankedWindow {
+  /** The zones of the job that lie in the window. */
+  readonly members: Uint32Array;
+  /** The zones that have no cell in a window still to come. */
+  readonly complete: readonly number[];
+  /** Undefined if the window was not read. The caller gives them away. */
+  readonly values: WindowValues | undefined;
+  /** For zones whose values were counted so far, the smallest and the largest one. */
+  readonly folded: ReadonlyMap<number, Folded>;
+}
+
+/** Statistics of ranks, such as medians, of the zones of a job. */
+export interface ZoneRanks {
+  /** Adds a window. Windows that are added meanwhile wait. */
+  add(window: RankedWindow): Promise<void>;
+  /** Ends a reading of the rasters. Returns whether a zone must be read a second time; see {@link ZoneRanks.isSought}. */
+  endReading(folded: ReadonlyMap<number, Folded>): Promise<boolean>;
+  /** Whether values of a zone are sought in the second reading. */
+  isSought(zone: number): boolean;
+  /** For each zone the statistic, NaN if it has no cells with data. */
+  columnOf(statistic: RankStatistic): Float64Array;
+  dispose(): void;
+}
+
+/** What {@link createZoneRanks} is told of a job. */
+export interface RanksOptions extends Pick<Stored, 'scaling'> {
+  readonly sample: NarrowSample;
+  readonly statistics: readonly RankStatistic[];
+  readonly zones: number;
+  /** Maximum bytes of the values of zones that are not complete, and of the counters of those that do not fit. */
+  readonly memoryBytes: number;
+}
+
+/** The values of zones that are not complete. */
+interface Store extends MemberRows {
+  /** For each of its zones, the number of rows. */
+  readonly lengths: readonly number[];
+  readonly rowCount: number;
+}
+
+/** A zone whose values do not fit in memory: what is sought of it, and how many values have each of the next digits. */
+interface Counted extends Sought {
+  readonly counts: Float64Array;
+}
+
+/** Bits of the digits by which zones are counted that do not fit in memory. */
+const COUNTED_BITS = 16;
+
+/** Maximum number of zones of which such digits are counted at once. */
+const COUNTED_ZONES = 32;
+
+/**
+ * Creates statistics of no values. The values of a zone are kept from its first window to its last; then the sought ranks
+ * are selected, and the values are freed. If the values of all such zones together take too much memory, those of the
+ * largest zones are counted by their upper bits instead, and a second reading counts the lower bits of the values whose
+ * upper bits are those of a sought one.
+ */
+export function createZoneRanks(context: Context, options: RanksOptions): ZoneRanks {
+  const { sample, scaling, statistics, zones, memoryBytes } = options;
+  const columns = new Map(statistics.map((each) => [each, new Float64Array(zones).fill(Number.NaN)]));
+  const sampleBits = 8 * SAMPLE_BYTES[sample];
+  const digitBits = Math.min(COUNTED_BITS, sampleBits);
+  const tableBytes = 8 * 2 ** digitBits;
+  let stores: Store[] = [];
+  /** The zones whose values are counted, in the first reading one row for each. */
+  let counted: Counted[] = [];
+  const isCounted = new Uint8Array(zones);
+  const isComplete = new Uint8Array(zones);
+  let reading = 1;
+
+  const turned = (rank: number, count: number): number => (isReversed(scaling) ? count - 1 - rank : rank);
+  const ranksOf = (count: number): number[] => {
+    const ranks = new Set(statistics.flatMap((each) => each.ranksOf(count).map((rank) => turned(rank, count))));
+    return Array.from(ranks).sort((a, b) => a - b);
+  };
+  const settle = (zone: number, { count, words }: RankedValues): void => {
+    for (const [statistic, column] of columns) {
+      const stored = statistic.ranksOf(count).map((rank) => words.get(turned(rank, count))!);
+      const values = stored.map((word) => scaledValue(scaling, valueOfOrderedWord(sample, word)));
+      column[zone] = statistic.ofRanked(values, count);
+    }
+  };
+
+  /** Selects among all values of zones that are complete. */
+  const select = async (complete: readonly number[], among: readonly MemberRows[], folded: RankedWindow['folded']) => {
+    const sought = complete.flatMap((zone) => {
+      const extremes = folded.get(zone);
+      return extremes === undefined || isCounted[zone] === 1 ? [] : [allOf(sample, zone, extremes)];
+    });
+    for (const [zone, ranked] of await selectRanks(context, among, sought, ranksOf)) settle(zone, ranked);
+  };
+
+  /** Adds the digits of values to counters of zones. */
+  const count = async (among: readonly MemberRows[], into: readonly Counted[]): Promise<void> => {
+    for (const layer of layersOf(into)) {
+      for (let first = 0; first < layer.length; first += COUNTED_ZONES) {
+        const batch = layer.slice(first, first + COUNTED_ZONES);
+        const found = await countDigits(context, among, batch, digitBits);
+        batch.forEach(({ counts }, at) => {
+          for (let digit = 0; digit < counts.length; digit++) counts[digit]! += found[(at << digitBits) + digit]!;
+        });
+      }
+    }
+  };
+
+  const inWindow = (members: Uint32Array): Counted[] => {
+    const met = new Set(members.filter((zone) => isCounted[zone] === 1));
+    return counted.filter(({ zone }) => met.has(zone));
+  };
+  const isKept = (zone: number): boolean => isComplete[zone] === 0 && isCounted[zone] === 0;
+
+  /** Copies the rows of zones whose values are kept. */
+  const copy = (from: MemberRows, lengths: readonly number[]): Store[] => {
+    const kept: number[] = [];
+    const numbers = from.members.map((zone, at) => (isKept(zone) && lengths[at]! > 0 ? kept.push(at) - 1 : LEFT_OUT));
+    if (kept.length === 0) return [];
+    const own = kept.map((at) => lengths[at]!);
+    const rowCount = own.reduce((sum, length) => sum + length, 0);
+    const members = Uint32Array.from(kept, (at) => from.members[at]!);
+    return [{ ...copyRows(context, from, numbers, rowCount), members, lengths: own, rowCount }];
+  };
+
+  /** Frees the values that are no longer needed, if they are more than half of a store or if memory is short. */
+  const shrink = (isShort: boolean): void => {
+    stores = stores.flatMap((store) => {
+      const needed = store.lengths.reduce((sum, length, at) => sum + (isKept(store.members[at]!) ? length : 0), 0);
+      if (needed === store.rowCount || (!isShort && 2 * needed > store.rowCount)) return [store];
+      const rest = copy(store, store.lengths);
+      context.dispose(store.rows, store.cells);
+      return rest;
+    });
+  };
+
+  const bytesKept = (): number => stores.reduce((sum, { rowCount }) => sum + rowCount * BYTES_PER_ROW, 0);
+
+  /** Counts the values of the largest zones instead of keeping them, until the others fit in memory. */
+  const fit = async (): Promise<void> => {
+    const room = (): number => memoryBytes - counted.length * tableBytes;
+    if (bytesKept() <= room()) return;
+    shrink(true);
+    let over = bytesKept() - room();
+    if (over <= 0) return;
+    const rows = new Map<number, number>();
+    for (const { members, lengths } of stores)
+      members.forEach((zone, at) => rows.set(zone, (rows.get(zone) ?? 0) + lengths[at]!));
+    const largest = Array.from(rows).sort(([, a], [, b]) => b - a);
+    const more: Counted[] = [];
+    for (const [zone, length] of largest) {
+      if (over <= 0) break;
+      const gained = length * BYTES_PER_ROW - tableBytes;
+      if (gained <= 0) throw tooLarge(memoryBytes, memoryBytes + over, rows.size + counted.length);
+      more.push({ zone, low: 0, bits: sampleBits, before: 0, counts: new Float64Array(2 ** digitBits) });
+      over -= gained;
+    }
+    await count(stores, more);
+    counted.push(...more);
+    for (const { zone } of more) isCounted[zone] = 1;
+    shrink(true);
+  };
+
+  const addToFirst = async ({ members, complete, values, folded }: RankedWindow): Promise<void> => {
+    const own: MemberRows[] = values === undefined ? [] : [{ ...values, members }];
+    await count(own, inWindow(members));
+    await select(complete, [...own, ...stores], folded);
+    for (const zone of complete) isComplete[zone] = 1;
+    if (values !== undefined) {
+      const { keys, values: numbers } = await context.read(values.lengths);
+      const lengths = new Array<number>(members.length).fill(0);
+      keys.forEach((zone, at) => {
+        lengths[zone] = numbers[at]!;
+      });
+      stores.push(...copy({ ...values, members }, lengths));
+    }
+    shrink(false);
+    await fit();
+  };
+
+  /** Finds the upper bits of what is sought of counted zones. */
+  const endFirst = async (folded: RankedWindow['folded']): Promise<boolean> => {
+    const open = new Set(stores.flatMap(({ members }) => Array.from(members)));
+    await select(Array.from(open).filter(isKept), stores, folded);
+    isComplete.fill(1);
+    shrink(true);
+    const next = counted.flatMap(({ counts, ...own }) => narrow(own, counts));
+    if (next.length * tableBytes > memoryBytes) throw tooLarge(memoryBytes, next.length * tableBytes, counted.length);
+    counted = next.map((own) => ({ ...own, counts: new Float64Array(2 ** digitBits) }));
+    return counted.length > 0;
+  };
+
+  const found = new Map<number, { count: number; words: Map<number, number> }>();
+  const narrow = (own: Sought, counts: Float64Array): Sought[] => {
+    const total = counts.reduce((sum, each) => sum + each, 0);
+    const { count, words } = found.get(own.zone) ?? { count: total, words: new Map<number, number>() };
+    found.set(own.zone, { count, words });
+    const ranks = own.ranks ?? ranksOf(count);
+    return count === 0 ? [] : narrowed({ ...own, ranks }, counts, digitBits, (_, rank, word) => words.set(rank, word));
+  };
+
+  let turn: Promise<unknown> = Promise.resolve();
+  return {
+    add(window) {
+      const added = turn.then(() =>
+        reading === 1
+          ? addToFirst(window)
+          : count(window.values ? [{ ...window.values, members: window.members }] : [], inWindow(window.members)),
+      );
+      turn = added.catch(() => undefined);
+      return added;
+    },
+    async endReading(folded) {
+      const isSecond = reading++ === 2;
+      if (isSecond) for (const { counts, ...own } of counted) narrow(own, counts);
+      else if (await endFirst(folded)) return true;
+      for (const [zone, ranked] of found) if (ranked.count > 0) settle(zone, ranked);
+      return false;
+    },
+    isSought: (zone) => isCounted[zone] === 1,
+    columnOf: (statistic) => columns.get(statistic)!,
+    dispose() {
+      for (const { rows, cells } of stores) context.dispose(rows, cells);
+      stores = [];
+    },
+  };
+}
+
+/** All values of a zone, which are sought from the smallest to the largest. */
+function allOf(sample: NarrowSample, zone: number, { minimum, maximum }: Folded): Sought {
+  const [low, high] = [orderedWord(sample, Number(minimum)), orderedWord(sample, Number(maximum))];
+  // The difference of two values has no more bits than that of the largest and the smallest.
+  return { zone, low, bits: high === low ? 0 : 32 - Math.clz32(high - low), before: 0 };
+}
+
+function tooLarge(memoryBytes: number, bytes: number, zones: number): OutOfMemoryError {
+  return new OutOfMemoryError(
+    'zonal/rank-memory-bytes',
+    'The values of the zones for quantiles do not fit in memory.',
+    {
+      expected: `at most ${bytesText(memoryBytes)}`,
+      got: `${bytesText(bytes)} for ${zones} zones that lie in the rasters at the same time`,
+      remedy: 'Count fewer zones at a time, or raise the limit (--memory; a quarter of it is used for this).',
+    },
+  );
+}
