@@ -106,7 +106,8 @@ export function layersOf<S extends Sought>(sought: readonly S[]): S[][] {
   for (const each of sought) {
     const layer = met.get(each.zone) ?? 0;
     met.set(each.zone, layer + 1);
-    (layers[layer] ??= []).push(each);
+    if (layer === layers.length) layers.push([]);
+    layers[layer]!.push(each);
   }
   return layers;
 }

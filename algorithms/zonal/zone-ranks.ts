@@ -10,7 +10,6 @@ import {
   type RankedValues,
   type Sought,
   selectRanks,
-  withZones,
 } from './rank-selection.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import type { Folded, RankStatistic, Stored } from './statistic-kinds.ts';
@@ -153,15 +152,16 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
   const bytesKept = (): number => stores.reduce((sum, { rowCount }) => sum + rowCount * BYTES_PER_ROW, 0);
 
   /** Counts the values of the largest zones instead of keeping them, until the others fit in memory. */
-  const fit = async (): Promise<void> => {
+  const makeRoom = async (): Promise<void> => {
     const room = (): number => memoryBytes - counted.length * tableBytes;
     if (bytesKept() <= room()) return;
     shrink(true);
     let over = bytesKept() - room();
     if (over <= 0) return;
     const rows = new Map<number, number>();
-    for (const { members, lengths } of stores)
-      members.forEach((zone, at) => rows.set(zone, (rows.get(zone) ?? 0) + lengths[at]!));
+    for (const { members, lengths } of stores) {
+      for (const [at, zone] of members.entries()) rows.set(zone, (rows.get(zone) ?? 0) + lengths[at]!);
+    }
     const largest = Array.from(rows).sort(([, a], [, b]) => b - a);
     const more: Counted[] = [];
     for (const [zone, length] of largest) {
@@ -191,7 +191,7 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
       stores.push(...copy({ ...values, members }, lengths));
     }
     shrink(false);
-    await fit();
+    await makeRoom();
   };
 
   /** Finds the upper bits of what is sought of counted zones. */
