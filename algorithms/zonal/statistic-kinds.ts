@@ -72,8 +72,9 @@ export interface FoldedStatistic<F extends keyof Folded = keyof Folded> extends 
 }
 
 /**
- * A statistic of the values at some ranks of a zone, such as a median. It does not say how these are found: now, all
- * pairs of zone and value are kept until the end, as they are for unique bins.
+ * A statistic of the values at some ranks of a zone, such as a median. It does not say how these are found: by
+ * selection among the values of zones under way (`zone-ranks.ts`), or among all pairs of zone and value, which are kept
+ * until the end as for unique bins, where these are needed in any case.
  */
 export interface RankStatistic extends Named {
   /** The ranks, ascending, among the scaled values of `count` cells in ascending order. The first rank is 0. */

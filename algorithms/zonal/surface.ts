@@ -25,7 +25,7 @@ export interface SurfaceJob<S extends ChosenStatistics = boolean, P extends Pixe
   readonly rasters: readonly RasterSource[];
   /**
    * Called when all cells of a raster have been counted, for example to close it. The next raster may be read meanwhile;
-   * the result waits.
+   * the result waits. With statistics such as the median, rasters may be read again, and all calls come at the end.
    */
   onCounted?(raster: RasterSource): void | Promise<void>;
 }

@@ -69,7 +69,8 @@ export interface ZonalJob<S extends ChosenStatistics = boolean, P extends Pixels
   readonly tile?: number | undefined;
   /**
    * Maximum bytes for the counters of all zones. The windows that are being counted, with their bitmaps, may take the
-   * same number of bytes in addition. Windows are made smaller to fit. It is an error if the counters do not fit.
+   * same number of bytes in addition, and so may the values of zones under way for statistics such as the median; zones
+   * that do not fit are read twice. Windows are made smaller to fit. It is an error if the counters do not fit.
    * Default 1 GiB.
    */
   readonly memoryBytes?: number | undefined;
