@@ -133,10 +133,7 @@ export function narrowed(
 }
 
 /** The stores that have values of any of the zones. */
-export function withZones<S extends MemberRows>(
-  stores: readonly S[],
-  zones: readonly { readonly zone: number }[],
-): S[] {
+function withZones<S extends MemberRows>(stores: readonly S[], zones: readonly { readonly zone: number }[]): S[] {
   const wanted = new Set(zones.map(({ zone }) => zone));
   return stores.filter(({ members }) => members.some((zone) => wanted.has(zone)));
 }

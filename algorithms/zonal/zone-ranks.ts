@@ -172,7 +172,7 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
       over -= gained;
     }
     await count(stores, more);
-    counted.push(...more);
+    counted = counted.concat(more);
     for (const { zone } of more) isCounted[zone] = 1;
     shrink(true);
   };
@@ -188,7 +188,7 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
       keys.forEach((zone, at) => {
         lengths[zone] = numbers[at]!;
       });
-      stores.push(...copy({ ...values, members }, lengths));
+      stores = stores.concat(copy({ ...values, members }, lengths));
     }
     shrink(false);
     await makeRoom();
