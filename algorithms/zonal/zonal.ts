@@ -258,7 +258,9 @@ export async function streamWindows(
   };
   const count = async (loaded: LoadedWindow): Promise<number> => {
     const counting =
-      loaded.placed.cells === NO_CELLS ? countTaken(context, job, loaded, sums) : countWindow(context, job, loaded, sums);
+      loaded.placed.cells === NO_CELLS
+        ? countTaken(context, job, loaded, sums)
+        : countWindow(context, job, loaded, sums);
     // Windows are counted side by side, so the sum is read after the wait.
     const { cells } = loaded.placed;
     const found = await underWay.watch(counting).finally(() => isEncoded(cells) && free(cells));

@@ -2,10 +2,10 @@
 
 Needs python3-gdal and numpy. Used by the programs of bench/zonal:
 
-    zonal-loop.py RASTER ZONES LAYER OUT.csv [LOW HIGH BINS] [--stats] [--stdev]
+    zonal-loop.py RASTER ZONES LAYER OUT.csv [LOW HIGH BINS] [--stats] [--stdev] [--median]
 
-Writes a row for every zone that the raster meets: its cells with data, then min, max, mean and sum with `--stats`, and
-the standard deviation with `--stdev`. Histograms are counted if bins are given, but only their total is written. Zones
+Writes a row for every zone that the raster meets: its cells with data, then min, max, mean and sum with `--stats`,
+the standard deviation with `--stdev` and the median with `--median`. Histograms are counted if bins are given, but only their total is written. Zones
 without an attribute `id` are named by their number.
 """
 
@@ -46,6 +46,8 @@ def main(raster, zones, layer, out, *rest):
                 row += [values.mean(dtype=np.float64), values.sum(dtype=np.float64)]
             if spread and len(values) > 0:
                 row.append(values.std(dtype=np.float64))
+            if "--median" in rest and len(values) > 0:
+                row.append(np.median(values))
             rows.writerow(row)
 
 

@@ -17,18 +17,19 @@ import { gridOf, terrain } from './terrain.ts';
  * Times two programs: `quadrille zonal` as published (compiled, without a TypeScript loader), and a plain Python loop
  * with GDAL and numpy (`bench/peers/zonal-loop.py`, one GDAL thread). The programs take turns, each time as a new
  * process, with the same GeoTIFFs and the US counties. The jobs are histograms of 257 bins, statistics, both together,
- * and both with the standard deviation. If the programs count the same number of cells in a zone, their minima and maxima
- * must be equal, and their means and standard deviations must agree to 10⁻⁹. For comparison, also reports the time for
+ * and both with the standard deviation and the median. If the programs count the same number of cells in a zone, their minima and maxima
+ * must be equal, and their means and standard deviations must agree to 10⁻⁹, their medians to f32. For comparison, also reports the time for
  * only inflating all blocks, on all cores.
  *
  * node --import tsx bench/zonal/zonal-statistics.ts [--columns 20000] [--rows 10000] [--files i16,f32,f32-2,f32-3]
- *   [--jobs bins,bins+stats,bins+stats+stdev,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
+ *   [--jobs bins,bins+stats,bins+stats+stdev,bins+stats+stdev+median,stats] [--rounds 5] [--folder DIR] [--python /usr/bin/python3]
  *
  * Files that already exist in `--folder` are reused. Without `--folder`, the files are made in a temporary folder and
  * removed afterwards. Needs python3-gdal, numpy and /usr/bin/time.
  */
 const options = programOptions({
-  ...{ columns: 20000, rows: 10000, files: 'i16,f32,f32-2,f32-3', jobs: 'bins,bins+stats,bins+stats+stdev,stats' },
+  ...{ columns: 20000, rows: 10000, files: 'i16,f32,f32-2,f32-3' },
+  jobs: 'bins,bins+stats,bins+stats+stdev,bins+stats+stdev+median,stats',
   ...{ rounds: 5, folder: undefined, python: '/usr/bin/python3' },
 });
 
@@ -70,7 +71,7 @@ async function measureFile(name: string, command: string): Promise<void> {
       loop.push(timed(options.python, loopArguments(raster, job), { GDAL_NUM_THREADS: '1' }));
       ours.push(timed(process.execPath, ourArguments(command, raster, job)));
     }
-    if (job !== 'bins') await requireAgreement();
+    if (job !== 'bins') await requireAgreement(job);
     const ratios = loop.map(({ seconds }, round) => seconds / ours[round]!.seconds);
     const peak = largestOf(ours.map(({ bytes }) => bytes)) / 1e6;
     const both = [shown(loop), cpuOf(loop), shown(ours), cpuOf(ours), spread(ratios)];
@@ -102,7 +103,7 @@ function noise(at: number): number {
 }
 
 /** Words of jobs, and options of the loop. */
-const STATISTICS = ['stats', 'stdev'];
+const STATISTICS = ['stats', 'stdev', 'median'];
 
 function loopArguments(raster: string, job: string): string[] {
   const bins = job.includes('bins') ? [LOW, HIGH, (HIGH - LOW) / WIDTH].map(String) : [];
@@ -120,7 +121,8 @@ function loopArguments(raster: string, job: string): string[] {
 
 function ourArguments(command: string, raster: string, job: string): string[] {
   const bins = job.includes('bins') ? [`--bins=${LOW}:${HIGH}:${WIDTH}`, '--out', join(work, 'bins.csv')] : [];
-  const list = job.includes('stdev') ? 'cells,nodata,min,max,mean,sum,stdev' : 'cells,nodata,min,max,mean,sum';
+  const further = STATISTICS.slice(1).filter((name) => job.includes(name));
+  const list = ['cells', 'nodata', 'min', 'max', 'mean', 'sum', ...further].join();
   const stats = job.includes('stats') ? ['--stats', join(work, 'stats.csv'), '--stat', list] : [];
   return [command, 'zonal', '--zones', zones, '--layer', 'counties', '--raster', raster, ...bins, ...stats, '--quiet'];
 }
@@ -129,7 +131,7 @@ function ourArguments(command: string, raster: string, job: string): string[] {
  * Throws if the results of the last runs disagree. Zones with different cell counts are skipped: the programs may
  * assign a cell to different zones if its centre is exactly on an edge. Only a few zones may be skipped.
  */
-async function requireAgreement(): Promise<void> {
+async function requireAgreement(job: string): Promise<void> {
   const ours = await rowsOf('stats.csv');
   const theirs = await rowsOf('loop.csv');
   let same = 0;
@@ -137,7 +139,8 @@ async function requireAgreement(): Promise<void> {
     const [ownCells, nodata, ...own] = ours.get(zone)!;
     if (ownCells! - nodata! !== cells || cells === 0) continue;
     const [min, max, ...others] = own.map((value, i) => Math.abs(value - statistics[i]!));
-    const agrees = others.every((off, i) => off <= 1e-9 * Math.abs(own[i + 2]!) + 1e-9);
+    const isMedian = (at: number): boolean => job.includes('median') && at === own.length - 1;
+    const agrees = others.every((off, i) => off <= (isMedian(i + 2) ? 2 ** -23 : 1e-9) * Math.abs(own[i + 2]!) + 1e-9);
     if (min !== 0 || max !== 0 || !agrees) {
       throw new Error(`Zone ${zone}: ${own.join(', ')}, not ${statistics.join(', ')}.`);
     }

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { NarrowSample, RasterSource } from '../../../algorithms/geometry/raster.ts';
-import { surfaceHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { createOverlay, surfaceHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
@@ -97,19 +97,23 @@ function drawn(given: {
 type RasterCells = InstanceType<(typeof CELL_ARRAYS)[NarrowSample]>;
 
 onEveryBackend((opened, { runs }) => {
-  test.prop([cased, boxes, cuts], { numRuns: runs })(
+  test.prop([cased, boxes, cuts, fc.boolean()], { numRuns: runs })(
     'statistics of ranks are those of the sorted values, wherever windows are cut',
-    async (given, zones, { blockRows, ...limits }) => {
-      const own = drawn(given);
+    async (chosen, zones, { blockRows, ...limits }, isShared) => {
+      const own = drawn(chosen);
       const { cells, width, sample, nodata, scaling } = own;
       const raster = rasterOf(cells, width, sample, { nodata, scaling, blockRows });
-      const { statistics } = await zonalHistogram(opened().context, {
-        ...{ raster, binning: { kind: 'none' }, statistics: RANKED, ...limits },
-        zones: zonesOf(zones.map((each) => [box(...each)])),
-      });
-      for (const [zone, place] of zones.entries()) {
-        expect(RANKED.map((name) => statistics[name]![zone])).toEqual(byHand(own, place));
+      const { context } = opened();
+      const given = zonesOf(zones.map((each) => [box(...each)]));
+      const overlay = isShared ? createOverlay(context, given) : undefined;
+      const job = { zones: given, raster, binning: { kind: 'none' }, statistics: RANKED, overlay, ...limits } as const;
+      // The second job finds what the first one kept.
+      for (const { statistics } of [await zonalHistogram(context, job), await zonalHistogram(context, job)]) {
+        for (const [zone, place] of zones.entries()) {
+          expect(RANKED.map((name) => statistics[name][zone])).toEqual(byHand(own, place));
+        }
       }
+      overlay?.dispose();
     },
   );
 });
