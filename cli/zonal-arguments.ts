@@ -26,12 +26,11 @@ import {
   isArrowFile,
   isJsonFile,
   parseBins,
-  parseCount,
   parseEdges,
   parseNodata,
 } from './values.ts';
 import { parseAttributes } from './zonal-attributes.ts';
-import type { RasterOptions } from './zonal-rasters.ts';
+import { type ChosenBands, parseBands, type RasterOptions } from './zonal-rasters.ts';
 
 /** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
 export interface ZonalOptions extends ComputeOptions {
@@ -46,7 +45,8 @@ export interface ZonalOptions extends ComputeOptions {
   readonly zoneOptions: ReadingOptions;
   /** Attributes of the zones that the outputs have. Undefined: none. */
   readonly attributes: ChosenAttributes | undefined;
-  readonly rasterOptions: RasterOptions;
+  readonly bands: ChosenBands;
+  readonly rasterOptions: Omit<RasterOptions, 'band'>;
   readonly fill: FillRule;
   readonly pixels: Pixels;
   /** Path of the file for the histograms, or `-` for stdout. Undefined if the histograms are not written. */
@@ -94,7 +94,11 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     help: 'attributes of the zones that the outputs have as columns; all for all',
     repeats: true,
   },
-  { name: 'band', value: 'N', help: 'the band of the raster, counted from 1 (default 1)' },
+  {
+    name: 'band',
+    value: 'N,N…',
+    help: 'the bands that are counted, from 1, or all (default 1); several have a column band',
+  },
   { name: 'nodata', value: 'V', help: "the stored value that marks cells without data, instead of the file's" },
   {
     name: 'mask',
@@ -109,15 +113,15 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   fillSpec('zone'),
   {
     name: 'pixels',
-    value: 'center|all-touched|fractional',
-    help: 'cells of a zone: by centre (default), all that share area, or weighted by the share of each that is in the zone',
+    value: 'WHICH',
+    help: 'cells of a zone: center (default), all-touched (sharing area), fractional (weighted by share)',
     choices: PIXELS,
   },
   { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot writes to it)' },
   {
     name: 'format',
     value: 'csv|json|arrow',
-    help: 'format of --out (default: json if it ends in .json, arrow if in .arrow, otherwise csv)',
+    help: 'format of --out (default: by its ending, .json or .arrow, otherwise csv)',
     choices: ['csv', 'json', 'arrow'],
   },
   QUOTE_FORMULAS_SPEC,
@@ -167,8 +171,8 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     binsGiven: !wantsStatisticsAlone(values),
     zoneOptions: parseReading(values),
     attributes: parseAttributes(repeated.get('include-field')),
+    bands: parsed(values, 'band', parseBands) ?? [1],
     rasterOptions: {
-      band: parsed(values, 'band', parseCount) ?? 1,
       nodata: parsed(values, 'nodata', parseNodata),
       mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
       raw: values.has('raw'),

@@ -32,7 +32,7 @@ export interface Counting {
 }
 
 /** A raster with its path, and as it was opened: without the system that zones and rasters share. */
-export interface CountedRaster extends Pick<NamedRaster, 'path'> {
+export interface CountedRaster extends Pick<NamedRaster, 'path' | 'band'> {
   readonly raster: RasterSource;
   readonly opened: RasterSource;
 }

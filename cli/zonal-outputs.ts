@@ -10,7 +10,7 @@ import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import type { FileChunks } from '../formats/text-chunks.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
-import { type RasterFacts, statisticsJson, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
+import { type RasterFacts, type RowsOf, statisticsJson, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
 import { histogramTable, statisticsTable, type ZonalTable } from '../formats/zonal-table.ts';
 import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 import { largestOf, smallestOf } from '../primitives/host/extremes.ts';
@@ -109,12 +109,12 @@ function withWritten(histogram: AnyHistogram, { statistics: names }: ZonalOption
 
 /** Writes the outputs of rasters that are counted by themselves, one after the other. */
 export interface RasterOutputs {
-  add(raster: string, counted: Counted): Promise<void>;
+  add(of: RowsOf, counted: Counted): Promise<void>;
   end(notes: readonly Note[]): Promise<void>;
 }
 
 /**
- * Begins outputs in which each raster has its own rows, with its path in the column `raster`. Rows are written as soon as
+ * Begins outputs in which each raster has its own rows, with its path and band in the columns `raster` and `band`, where there are several. Rows are written as soon as
  * a raster has been counted, so that memory does not grow with the number of rasters.
  */
 export function writeByRaster(
@@ -126,6 +126,7 @@ export function writeByRaster(
   const json = zonalJsonByRaster({
     ...facts,
     zones: options.zones,
+    paths: facts.rasters,
     rasters: facts.rasterFacts,
     binning: options.binning,
   });
@@ -138,16 +139,19 @@ export function writeByRaster(
   const pictures: string[] = [];
   let isFirst = true;
   return {
-    async add(raster, counted) {
+    async add(of, counted) {
       const histogram = withWritten(counted.histogram, options);
-      const rows = { quoteFormulas, raster, attributes, header: isFirst };
-      if (plot !== undefined) pictures.push(await drawn(options, counted, titleOf([raster])));
+      const rows = { quoteFormulas, ...of, attributes, header: isFirst };
+      if (plot !== undefined)
+        pictures.push(
+          await drawn(options, counted, titleOf(of.raster === undefined ? facts.rasters : [of.raster], of.band)),
+        );
       if (out !== undefined && format === 'arrow') await arrow.out!.add(histogramTable(histogram, rows));
       if (out !== undefined && format === 'csv') await write(out, zonalCsv(histogram, rows));
-      if (out !== undefined && format === 'json') await write(out, json.rows(histogram, raster));
+      if (out !== undefined && format === 'json') await write(out, json.rows(histogram, of));
       if (arrow.stats !== undefined) await arrow.stats.add(statisticsTable(histogram, rows));
       else if (stats !== undefined) {
-        await write(stats, statistics?.rows(histogram, raster) ?? statisticsCsv(histogram, rows));
+        await write(stats, statistics?.rows(histogram, of) ?? statisticsCsv(histogram, rows));
       }
       isFirst = false;
     },
@@ -179,9 +183,10 @@ export function unionOfGrids(rasters: readonly RasterGrid[]): RasterGrid {
   return { ...first, originX: left, originY: bottom, stepX, stepY, width, height };
 }
 
-function titleOf(rasters: readonly string[]): string {
+function titleOf(rasters: readonly string[], band?: number): string {
   const first = basename(rasters[0]!);
-  return rasters.length === 1 ? first : `${first} and ${rasters.length - 1} more`;
+  const names = rasters.length === 1 ? first : `${first} and ${rasters.length - 1} more`;
+  return band === undefined ? names : `${names}, band ${band},`;
 }
 
 async function drawn(options: ZonalOptions, { histogram, polygons, grid }: Counted, title: string): Promise<string> {

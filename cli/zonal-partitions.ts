@@ -35,7 +35,7 @@ export function partCellsOf({ surfaces }: Counting): number {
 
 export async function inputFacts(zones: string, paths: readonly string[]): Promise<InputFacts> {
   const rasters = new Map<string, readonly FileFacts[]>();
-  for (const path of paths) rasters.set(path, await factsOfRaster(path));
+  for (const path of new Set(paths)) rasters.set(path, await factsOfRaster(path));
   return { zones: await factsOfFile(zones), rasters };
 }
 
@@ -89,7 +89,7 @@ function plannedPartition(
   { options }: Counting,
   facts: InputFacts,
   surface: number,
-  { path, raster, opened }: CountedRaster,
+  { path, band, raster, opened }: CountedRaster,
   part: SurfacePart,
 ): PlannedPartition {
   const { zoneOptions, rasterOptions, binning, fill, pixels } = options;
@@ -108,7 +108,7 @@ function plannedPartition(
         stated: statedBy(opened),
         system: { crs: raster.crs, ownCrs: raster.ownCrs, geographic: raster.geographic },
       },
-      rasterOptions,
+      rasterOptions: { ...rasterOptions, band },
       binning,
       fill,
       pixels,

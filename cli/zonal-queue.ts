@@ -238,9 +238,9 @@ function manifestOf(options: ZonalOptions, { zones, rasters }: InputFacts): Omit
 
 /** The options that change what is counted, as texts. */
 function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] {
-  const { merge, binning, zoneOptions, rasterOptions, fill, pixels } = options;
+  const { merge, binning, zoneOptions, bands, rasterOptions, fill, pixels } = options;
   const { layer, id, crs, antimeridian, onBadRecord } = zoneOptions;
-  const { band, nodata, mask, raw } = rasterOptions;
+  const { nodata, mask, raw } = rasterOptions;
   const chosen = statisticsOf(options);
   return {
     '--zones': resolve(options.zones),
@@ -249,7 +249,7 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
     '--bins, --edges or --unique': nameOfBinning(binning),
     '--layer': `${layer}`,
     '--id': `${id}`,
-    '--band': `${band}`,
+    '--band': `${bands}`,
     '--nodata': `${nodata}`,
     '--mask': mask,
     '--raw': `${raw}`,

@@ -2,18 +2,39 @@ import { resolve } from 'node:path';
 import { gridKey, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import { listNames, type Note } from '../algorithms/notes.ts';
 import { expandPatterns } from '../formats/file-patterns.ts';
+import { UsageError } from '../formats/usage-error.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { sharesOf } from './memory.ts';
+import { parseCount } from './values.ts';
 
 /** A raster band, with notes on what was ignored or unusual in the file. */
 export interface OpenedRaster extends RasterSource {
+  /** Number of bands of the file. Default 1. */
+  readonly bands?: number | undefined;
   readonly notes: readonly Note[];
 }
 
 /** A raster with the path that the user gave. */
 export interface NamedRaster {
   readonly path: string;
+  readonly band: number;
   readonly raster: OpenedRaster;
+}
+
+/** The numbers of the bands that are counted, or all that a file has. */
+export type ChosenBands = 'all' | readonly number[];
+
+/**
+ * Parses numbers of bands that are separated by commas.
+ *
+ * @throws UsageError `usage/not-a-count` for what is none, `usage/bands` for one that stands twice.
+ */
+export function parseBands(text: string, option: string): ChosenBands {
+  if (text === 'all') return 'all';
+  const bands = text.split(',').map((word) => parseCount(word.trim(), option));
+  const twice = bands.find((band, at) => bands.indexOf(band) !== at);
+  if (twice === undefined) return bands;
+  throw new UsageError('usage/bands', `${option} names band ${twice} twice.`, { remedy: `Name ${twice} once.` });
 }
 
 /** How rasters are read. */
@@ -79,14 +100,21 @@ const MAX_OPEN = 128;
  */
 export async function openRasters(
   paths: readonly string[],
-  open: (path: string) => Promise<OpenedRaster>,
+  chosen: ChosenBands,
+  open: (path: string, band: number) => Promise<OpenedRaster>,
 ): Promise<NamedRaster[]> {
   const opened: NamedRaster[] = [];
+  const isOne = paths.length === 1 && chosen.length === 1;
   try {
     for (const path of paths) {
-      const raster = await open(path);
-      opened.push({ path, raster: paths.length === 1 ? raster : reopening(raster, () => open(path)) });
-      if (paths.length > MAX_OPEN) await opened.at(-1)!.raster.close();
+      let bands: readonly number[] = chosen === 'all' ? [1] : chosen;
+      for (let at = 0; at < bands.length; at++) {
+        const band = bands[at]!;
+        const raster = await open(path, band);
+        if (chosen === 'all' && at === 0) bands = Array.from({ length: raster.bands ?? 1 }, (_, before) => before + 1);
+        opened.push({ path, band, raster: isOne ? raster : reopening(raster, () => open(path, band)) });
+        if (paths.length > MAX_OPEN || at >= MAX_OPEN) await opened.at(-1)!.raster.close();
+      }
     }
     return opened;
   } catch (error) {

@@ -11,6 +11,8 @@ export interface ZonalSummary {
   readonly seconds: number;
   /** Number of rasters. */
   readonly rasters: number;
+  /** Number of bands of each. */
+  readonly bands: number;
   /**
    * Steps along x and y of the integer grids to which vertices of zones are snapped, in the rasters' coordinates, each
    * once.
@@ -24,8 +26,9 @@ export interface ZonalSummary {
 
 /** Builds the summary that `quadrille zonal` prints when it has finished. */
 export function zonalSummary(summary: ZonalSummary): RunSummary {
-  const { backend, zones, rasters, cells, seconds, gridSteps, outputs } = summary;
-  const where = rasters === 1 ? 'inside' : `inside in ${counted(rasters, 'raster')}`;
+  const { backend, zones, rasters, bands, cells, seconds, gridSteps, outputs } = summary;
+  const several = [rasters > 1 && counted(rasters, 'raster'), bands > 1 && counted(Math.round(bands), 'band')];
+  const where = ['inside', ...several.filter((name) => name !== false)].join(' in ');
   return {
     lines: [
       `${counted(zones, 'zone')}, ${counted(cells, 'cell')} ${where}, ${seconds.toFixed(1)} s on ${backend}.`,

@@ -6,6 +6,7 @@ import { sameCrs } from '../formats/crs.ts';
 import { requirePlot } from '../formats/plot-packages.ts';
 import type { FileChunks } from '../formats/text-chunks.ts';
 import { UsageError } from '../formats/usage-error.ts';
+import type { RowsOf } from '../formats/zonal-json.ts';
 import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
 import type { BackendOptions } from './arguments.ts';
 import { noteTaker } from './note-taker.ts';
@@ -23,6 +24,7 @@ import {
   closeAll,
   gridNotes,
   maxBlockBytes,
+  type NamedRaster,
   notesOnRasters,
   type OpenedRaster,
   openRasters,
@@ -78,7 +80,7 @@ function checkOneTable({ statistics, stats }: ZonalOptions): void {
   if (stats === undefined || isJsonFile(stats) || statistics?.includes('frac') !== true) return;
   throw new UsageError(
     'usage/contradiction',
-    'frac has other columns for each raster, so one table cannot hold them.',
+    'frac has other columns for each raster and band, so one table cannot hold them.',
     {
       remedy:
         'Count the rasters as one surface (--merge), write JSON (--stats FILE.json), or count unique values (--unique).',
@@ -98,7 +100,7 @@ async function openQueue<C extends RunContext>(
   return openQueueRun(options, options.queue, paths, parts, surroundings);
 }
 
-type Figures = Pick<ZonalSummary, 'backend' | 'zones' | 'rasters' | 'cells' | 'gridSteps' | 'workers'>;
+type Figures = Pick<ZonalSummary, 'backend' | 'zones' | 'rasters' | 'bands' | 'cells' | 'gridSteps' | 'workers'>;
 
 async function compute<C extends RunContext>(
   options: ZonalOptions,
@@ -115,7 +117,9 @@ async function compute<C extends RunContext>(
   const { zoneOptions, attributes: chosen, memoryBytes } = options;
   const reading = parts.readZones(options.zones, { ...zoneOptions, attributes: chosen, memoryBytes });
   // The rasters and the backend start their threads while zones are being read.
-  const opening = openRasters(paths, (path) => openRaster(options, path, paths.length === 1 && !onQueue, parts));
+  const opening = openRasters(paths, options.bands, (path, band) =>
+    openRaster(options, path, band, paths.length === 1 && !onQueue, parts),
+  );
   const starting = onQueue === undefined ? openContext(options, parts.openContext) : undefined;
   // These promises are awaited later, so that errors of the zones are reported first. The handlers prevent unhandled
   // rejections.
@@ -133,7 +137,8 @@ async function compute<C extends RunContext>(
     signal.throwIfAborted();
     const context = await starting;
     if (!options.merge) take(gridNotes(reconciled));
-    const surfaces = options.merge || reconciled.length === 1 ? [reconciled] : reconciled.map((one) => [one]);
+    const surfaces = options.merge ? mergedBands(reconciled, paths) : reconciled.map((one) => [one]);
+    if (surfaces.length > 1) checkOneTable(options);
     const counting: Counting = { options, zones, attributes: read && attributes, surfaces, take, log, signal };
     const results = resultsOf(counting, notes, write);
     if (onQueue === undefined) await countHere(counting, parts, context!, results.receive);
@@ -144,7 +149,8 @@ async function compute<C extends RunContext>(
       ...results.figures(),
       ...(onQueue && { workers: onQueue.workers() }),
       zones: zones.names.length,
-      rasters: rasters.length,
+      rasters: paths.length,
+      bands: rasters.length / paths.length,
       gridSteps: distinctSteps(rasters),
     };
   } finally {
@@ -157,22 +163,23 @@ async function compute<C extends RunContext>(
 function openRaster<C extends RunContext>(
   { rasterOptions, memoryBytes }: ZonalOptions,
   path: string,
+  band: number,
   startThreads: boolean,
   parts: ZonalParts<C>,
 ): Promise<OpenedRaster> {
   const limits = { maxBlockBytes: maxBlockBytes(memoryBytes), startThreads };
-  return parts.openRaster(path, { ...rasterOptions, ...limits });
+  return parts.openRaster(path, { ...rasterOptions, band, ...limits });
 }
 
 /** Rasters with the system that they share with the zones, and notes on it. */
 function reconcileAll(
   options: ZonalOptions,
   zones: Zones,
-  opened: readonly { readonly path: string; readonly raster: OpenedRaster }[],
+  opened: readonly NamedRaster[],
 ): (CountedRaster & { readonly notes: readonly Note[] })[] {
-  const reconciled = opened.map(({ path, raster }) => {
+  const reconciled = opened.map(({ path, band, raster }) => {
     const files = { zones: options.zones, raster: path };
-    return { path, opened: raster, ...reconcileCrs(zones, raster, options.zoneOptions.crs, files) };
+    return { path, band, opened: raster, ...reconcileCrs(zones, raster, options.zoneOptions.crs, files) };
   });
   if (!options.merge) return reconciled;
   // Names of one system may differ. Those that do not mean the same are refused when the surface is counted.
@@ -180,6 +187,21 @@ function reconcileAll(
   return reconciled.map((named) =>
     sameCrs(crs, named.raster.crs) ? { ...named, raster: { ...named.raster, crs } } : named,
   );
+}
+
+/**
+ * The surfaces of rasters that are parts of one surface: one for each band.
+ *
+ * @throws UsageError `usage/bands` if the rasters have different numbers of bands.
+ */
+function mergedBands(rasters: readonly CountedRaster[], paths: readonly string[]): CountedRaster[][] {
+  const bands = rasters.filter(({ path }) => path === paths[0]).map(({ band }) => band);
+  if (rasters.length !== bands.length * paths.length) {
+    throw new UsageError('usage/bands', 'The rasters of the surface have different numbers of bands.', {
+      remedy: 'Name bands that all of them have, as in --band 1,2.',
+    });
+  }
+  return bands.map((band) => rasters.filter((raster) => raster.band === band));
 }
 
 function distinctSteps(rasters: readonly RasterSource[]): (readonly [number, number])[] {
@@ -235,19 +257,24 @@ function togetherResults(counting: Counting, notes: readonly Note[], write: Zona
 
 /** Writes the rows of each raster by itself, before those of the next. */
 function eachResults({ options, zones, attributes, surfaces }: Counting, write: ZonalWrite): Writing {
-  const rasters = surfaces.map(([first]) => first!);
-  const rasterFacts = rasters.map(({ path, raster }) => ({
-    raster: path,
-    sample: raster.sample,
-    gridStep: gridStep(raster),
+  const paths = [...new Set(surfaces.flat().map(({ path }) => path))];
+  const hasBands = surfaces.length > paths.length || surfaces.some((rasters) => rasters.length > 1);
+  const rowsOf = surfaces.map((rasters): RowsOf => {
+    const { path, band } = rasters[0]!;
+    return { ...(rasters.length === 1 && paths.length > 1 && { raster: path }), ...(hasBands && { band }) };
+  });
+  const rasterFacts = surfaces.map(([first], surface) => ({
+    ...rowsOf[surface],
+    sample: first!.raster.sample,
+    gridStep: gridStep(first!.raster),
   }));
-  const factsOn = (backend: string) => ({ rasters: rasters.map(({ path }) => path), rasterFacts, attributes, backend });
+  const factsOn = (backend: string) => ({ rasters: paths, rasterFacts, attributes, backend });
   let outputs: ReturnType<typeof writeByRaster> | undefined;
   return {
     async add(surface, histogram, backend) {
       outputs ??= writeByRaster(options, factsOn(backend), write);
-      const { path, raster } = rasters[surface]!;
-      await outputs.add(path, { histogram, polygons: zones.polygons, grid: raster });
+      const rasters = surfaces[surface]!.map(({ raster }) => raster);
+      await outputs.add(rowsOf[surface]!, { histogram, polygons: zones.polygons, grid: unionOfGrids(rasters) });
     },
     end: async (notes) => outputs?.end(notes),
   };

@@ -70,6 +70,8 @@ export type GeoTiffCells = Omit<GeoTiffSource, keyof RasterGrid> & Pick<RasterGr
 
 /** One band of a GeoTIFF, with notes on what was ignored or unusual in the file. */
 export interface GeoTiffSource extends RasterSource {
+  /** Number of bands of the file. */
+  readonly bands: number;
   readonly notes: readonly Note[];
 }
 
@@ -204,6 +206,7 @@ async function openBand<P>(
     ...place,
     file,
     sample: layout.sample,
+    bands: layout.bands,
     nodata,
     scaling,
     blockColumns: layout.blockColumns,

@@ -1,6 +1,6 @@
 import { type AnyHistogram, aHistogram } from '../algorithms/zonal/types.ts';
 import { requireArguments, requireOptions } from '../primitives/checks/arguments.ts';
-import { aFlag, aText, type FieldKinds } from '../primitives/checks/kinds.ts';
+import { aFlag, aText, aWhole, type FieldKinds } from '../primitives/checks/kinds.ts';
 import { csvAttributes, requireAttributes, someAttributes } from './attribute-cells.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
@@ -11,6 +11,8 @@ import type { ZoneAttribute } from './zone-attributes.ts';
 export interface ZonalCsvOptions extends CsvOptions {
   /** Name of the raster, which every row then has in a first column `raster`. Default: there is no such column. */
   readonly raster?: string | undefined;
+  /** Number of the band, which every row then has in a column `band`. Default: there is no such column. */
+  readonly band?: number | undefined;
   /** Attributes of the zones, as `readZones` gives them: columns after `zone`. Default: none. */
   readonly attributes?: readonly ZoneAttribute[] | undefined;
   /** Whether the header is written. Default true. */
@@ -20,6 +22,7 @@ export interface ZonalCsvOptions extends CsvOptions {
 const ZONAL_CSV_OPTIONS: FieldKinds<ZonalCsvOptions> = {
   ...CSV_OPTIONS,
   raster: aText,
+  band: aWhole(1),
   attributes: someAttributes,
   header: aFlag,
 };
@@ -86,12 +89,13 @@ function tableOf(
   columns: readonly string[],
   options: ZonalCsvOptions,
 ): { readonly header: string; readonly rowOf: (zone: number) => string } {
-  const { raster, attributes = [], header = true } = options;
+  const { raster, band, attributes = [], header = true } = options;
   const quote = fieldWriter(options);
-  const first = raster === undefined ? ['zone'] : ['raster', 'zone'];
+  const first = [...(raster === undefined ? [] : ['raster']), ...(band === undefined ? [] : ['band']), 'zone'];
   requireAttributes(attributes, [...first, ...columns], names.length);
   const line = [...first, ...attributes.map(({ name }) => quote(name)), ...columns].join();
-  const [before, textOf] = [raster === undefined ? '' : `${quote(raster)},`, csvAttributes(attributes, options)];
+  const before = `${raster === undefined ? '' : `${quote(raster)},`}${band === undefined ? '' : `${band},`}`;
+  const textOf = csvAttributes(attributes, options);
   return { header: header ? `${line}\n` : '', rowOf: (zone) => `${before}${quote(names[zone]!)}${textOf(zone)}` };
 }
 

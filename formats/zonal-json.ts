@@ -82,16 +82,21 @@ function isOnePathOrMore(given: unknown): boolean {
 
 /** What the zones of a raster have in common. */
 export interface RasterFacts {
-  /** Path of the raster. */
-  readonly raster: string;
+  /** Path of the raster. Undefined if it is the same for all, or several are one surface. */
+  readonly raster?: string | undefined;
+  /** Number of the band, if there are several. */
+  readonly band?: number | undefined;
   readonly sample: Sample;
   readonly gridStep: readonly [x: number, y: number];
 }
 
+/** The raster and the band of some zones, each undefined if it is the same for all. */
+export type RowsOf = Pick<RasterFacts, 'raster' | 'band'>;
+
 /** The parts of a JSON object with the histograms of several rasters; see {@link zonalJsonByRaster}. */
 export interface JsonByRaster {
   /** The zones of the next raster. */
-  rows(histogram: AnyHistogram, raster: string): Generator<string, void, undefined>;
+  rows(histogram: AnyHistogram, of: RowsOf): Generator<string, void, undefined>;
   end(notes: readonly Note[]): Generator<string, void, undefined>;
 }
 
@@ -101,25 +106,26 @@ export interface JsonByRaster {
  */
 export function zonalJsonByRaster(run: {
   readonly zones: string;
+  /** Paths of the rasters. */
+  readonly paths: readonly string[];
   readonly rasters: readonly RasterFacts[];
   readonly backend: string;
   readonly binning: Binning;
   readonly attributes?: readonly ZoneAttribute[] | undefined;
 }): JsonByRaster {
-  const { zones, rasters, backend, binning, attributes } = run;
-  const source = { zones, rasters: rasters.map(({ raster }) => raster) };
+  const { zones, paths, rasters, backend, binning, attributes } = run;
+  const source = paths.length === 1 ? { zones, raster: paths[0] } : { zones, rasters: paths };
   const lead = leads(`${JSON.stringify({ source, backend, binning, rasters }).slice(0, -1)},"zones":[`);
   return {
-    rows: (histogram, raster) =>
-      inChunks(zonePieces(histogram, lead, attributes, `"raster":${JSON.stringify(raster)},`)),
+    rows: (histogram, of) => inChunks(zonePieces(histogram, lead, attributes, membersOfRows(of))),
     end: (notes) => inChunks([lead.last(), `\n],"notes":${JSON.stringify(notes)}}\n`]),
   };
 }
 
 /** The parts of a JSON list with the statistics of one or more rasters; see {@link statisticsJson}. */
 export interface JsonStatistics {
-  /** The zones of the next raster, each with the name of the raster, if it is given. */
-  rows(histogram: AnyHistogram, raster?: string): Generator<string, void, undefined>;
+  /** The zones of the next raster or band, each with its name and number, if they are given. */
+  rows(histogram: AnyHistogram, of?: RowsOf): Generator<string, void, undefined>;
   end(): Generator<string, void, undefined>;
 }
 
@@ -130,23 +136,27 @@ export interface JsonStatistics {
 export function statisticsJson(attributes: readonly ZoneAttribute[] = []): JsonStatistics {
   const lead = leads('[');
   return {
-    rows: (histogram, raster) => inChunks(statisticsPieces(histogram, lead, attributes, raster)),
+    rows: (histogram, of = {}) => inChunks(statisticsPieces(histogram, lead, attributes, membersOfRows(of))),
     end: () => inChunks([`${lead.last()}\n]\n`]),
   };
+}
+
+/** Members of the object of each zone, each before a comma. */
+function membersOfRows({ raster, band }: RowsOf): string {
+  return `${raster === undefined ? '' : `"raster":${JSON.stringify(raster)},`}${band === undefined ? '' : `"band":${band},`}`;
 }
 
 function* statisticsPieces(
   histogram: AnyHistogram,
   lead: Leads,
   attributes: readonly ZoneAttribute[],
-  raster: string | undefined,
+  first: string,
 ): Generator<string> {
   const { names, statistics } = histogram;
   const isPlain = statistics !== undefined && isDefault(statistics);
-  const first = raster === undefined ? '' : `"raster":${JSON.stringify(raster)},`;
   const cells = isPlain ? cellColumns(histogram) : [];
   const columns = [...cells, ...columnsByName(statistics ?? {})].map(([name]) => name);
-  requireAttributes(attributes, ['raster', 'zone', ...columns], names.length);
+  requireAttributes(attributes, ['raster', 'band', 'zone', ...columns], names.length);
   const attributesOf = jsonAttributes(attributes);
   for (const [zone, name] of names.entries()) {
     const counts = isPlain ? `${countsOf(cells, zone)},` : '';

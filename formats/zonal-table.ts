@@ -17,6 +17,8 @@ export interface ZonalTable {
 export interface ZonalRows {
   /** Name of the raster, in a first column `raster`. Undefined: there is no such column. */
   readonly raster?: string | undefined;
+  /** Number of the band, in a column `band`. Undefined: there is no such column. */
+  readonly band?: number | undefined;
   readonly attributes?: readonly ZoneAttribute[] | undefined;
 }
 
@@ -70,9 +72,10 @@ function tableOf(
   { names }: AnyHistogram,
   zones: Uint32Array,
   columns: readonly NamedColumn[],
-  { raster, attributes = [] }: ZonalRows,
+  { raster, band, attributes = [] }: ZonalRows,
 ): ZonalTable {
   const first: NamedColumn[] = raster === undefined ? [] : [['raster', sameText(raster, zones.length)]];
+  if (band !== undefined) first.push(['band', { type: 'u32', values: new Uint32Array(zones.length).fill(band) }]);
   first.push(['zone', textColumn(Array.from(zones, (zone) => names[zone]!))]);
   requireAttributes(
     attributes,

@@ -49,6 +49,8 @@ export interface PackedBandOptions {
 
 /** A band of a packed raster, with notes on what is unusual in the file. */
 export interface PackedRasterSource extends RasterSource {
+  /** Number of bands of the file. */
+  readonly bands: number;
   readonly notes: readonly Note[];
 }
 
@@ -105,6 +107,7 @@ export async function openPackedCells(
     ...gridOf(layout),
     file,
     sample,
+    bands: layout.bands,
     nodata,
     scaling,
     notes,

@@ -34,6 +34,8 @@ export interface BlockCoding {
 export interface BandLayout extends BlockCoding {
   readonly width: number;
   readonly height: number;
+  /** Number of bands of the file. */
+  readonly bands: number;
   readonly tiled: boolean;
   /** Number of blocks side by side. `blocks` is the number of all blocks of this band. */
   readonly blocksAcross: number;
@@ -69,6 +71,7 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
     ...grid,
     width,
     height,
+    bands: samples,
     ...stored,
     littleEndian: directory.littleEndian,
     compression,

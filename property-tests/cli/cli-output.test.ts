@@ -78,7 +78,7 @@ function record(isTTY = false) {
 
 const step = [2 ** -20, 2 ** -20] as const;
 const figures = { backend: 'workers', zones: 3231, cells: 2n ** 60n, seconds: 1.25, outputs: ['a.csv'] };
-const summary = zonalSummary({ ...figures, rasters: 1, gridSteps: [step] });
+const summary = zonalSummary({ ...figures, rasters: 1, bands: 1, gridSteps: [step] });
 const report = { done: 1, total: 2, rate: 3, eta: 4, elapsed: 5 };
 
 describe('humanLog', () => {

@@ -51,6 +51,104 @@ describe('zonal with files that end in .arrow', () => {
   });
 });
 
+describe('zonal --band', () => {
+  const words = ['--include-field', 'pop', '--stats', '-', '--stat', 'sum,max'];
+  const one = async (raster: string, band: number) => {
+    const run = await zonal('--raster', raster, '--band', `${band}`, ...words);
+    expect(run.exitCode, run.stderr).toBe(0);
+    return parseCsv(run.stdout);
+  };
+  beforeAll(async () => {
+    const bands = { bands: 3, sample: 'i16' } as const;
+    await workshop.writeRaster(
+      'three.tif',
+      bands,
+      Array.from({ length: 36 }, (_, at) => (at * 37) % 101),
+    );
+    await workshop.writeRaster(
+      'more.tif',
+      bands,
+      Array.from({ length: 36 }, (_, at) => -at),
+    );
+    await workshop.writeRaster(
+      'right.tif',
+      { ...bands, originX: 2 },
+      Array.from({ length: 36 }, (_, at) => at),
+    );
+  });
+
+  test('counts bands as they are counted one by one, in rows of their own', async () => {
+    const [header, ...rows] = parseCsv((await zonal('--raster', '@three.tif', '--band', '3,1', ...words)).stdout);
+    expect(header).toEqual(['band', 'zone', 'pop', 'sum', 'max']);
+    const expected = await Promise.all([3, 1].map(async (band) => (await one('@three.tif', band)).slice(1)));
+    expect(rows).toEqual([3, 1].flatMap((band, at) => expected[at]!.map((row) => [`${band}`, ...row])));
+    const all = parseCsv((await zonal('--raster', '@three.tif', '--band', 'all', ...words)).stdout);
+    expect(all.slice(1).map(([band]) => band)).toEqual(['1', '1', '2', '2', '3', '3']);
+    expect(await zonal('--raster', '@r.tif', '--band', 'all', ...words)).toMatchObject({
+      stdout: (await zonal('--raster', '@r.tif', ...words)).stdout,
+    });
+  });
+
+  test('counts the bands of several rasters, by themselves or as one surface', async () => {
+    const several = ['--raster', '@three.tif', '--raster', '@more.tif', '--raster', '@r.tif', '--band', 'all'];
+    const [header, ...rows] = parseCsv((await zonal(...several, ...words)).stdout);
+    expect(header!.slice(0, 3)).toEqual(['raster', 'band', 'zone']);
+    const names = ['three.tif', 'more.tif'].flatMap((name) => [1, 2, 3].map((band) => [name, band] as const));
+    const expected = [...names, ['r.tif', 1] as const].map(async ([name, band]) =>
+      (await one(`@${name}`, band)).slice(1).map((row) => [workshop.path(name), `${band}`, ...row]),
+    );
+    expect(rows).toEqual((await Promise.all(expected)).flat());
+    const parts = ['--raster', '@three.tif', '--raster', '@right.tif', '--merge'];
+    const merged = parseCsv((await zonal(...parts, '--band', '2,1', ...words)).stdout);
+    const alone = [2, 1].map(async (band) => {
+      const run = await zonal(...parts, '--band', `${band}`, ...words);
+      return parseCsv(run.stdout)
+        .slice(1)
+        .map((row) => [`${band}`, ...row]);
+    });
+    expect(merged.slice(1)).toEqual((await Promise.all(alone)).flat());
+    expect(
+      await zonal('--raster', '@three.tif', '--raster', '@r.tif', '--merge', '--band', 'all', ...words),
+    ).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+
+  test('names bands in JSON and Arrow, and says once where all are', async () => {
+    const run = await zonal('--raster', '@three.tif', '--band', '1,2', '--bins', '0:200:50', '--format', 'json');
+    const { source, rasters, zones } = JSON.parse(run.stdout) as {
+      readonly source: object;
+      readonly rasters: readonly object[];
+      readonly zones: readonly { readonly band: number; readonly name: string }[];
+    };
+    expect(Object.keys(source)).toEqual(['zones', 'raster']);
+    expect(rasters).toMatchObject([{ band: 1, sample: 'i16' }, { band: 2 }]);
+    expect(zones.map(({ band, name }) => [band, name])).toEqual([
+      [1, 'a'],
+      [1, 'b'],
+      [2, 'a'],
+      [2, 'b'],
+    ]);
+    expect(run.stderr).toContain('inside in 2 bands');
+    const expected = await zonal('--raster', '@three.tif', '--band', '1,2', ...words);
+    await zonal('--raster', '@three.tif', '--band', '1,2', ...words.with(3, '@bands.arrow'));
+    const table = arrowTexts(await readFile(workshop.path('bands.arrow')));
+    expect([table.names, ...table.rows]).toEqual(parseCsv(expected.stdout));
+  });
+
+  test('refuses bands that are none, stand twice or do not exist, and frac of several', async () => {
+    for (const [band, stat] of [
+      ['0', 'sum'],
+      ['1,1', 'sum'],
+      ['1,x', 'sum'],
+      ['4', 'sum'],
+      ['1,4', 'sum'],
+      ['1,2', 'frac'],
+    ]) {
+      const run = await zonal('--raster', '@three.tif', '--band', band!, '--stats', '-', '--stat', stat!);
+      expect([run.exitCode, run.stdout]).toEqual([2, '']);
+    }
+  });
+});
+
 describe('zonal --include-field', () => {
   test('writes attributes after the zone, in the order of the list, into every output', async () => {
     const run = await zonal(

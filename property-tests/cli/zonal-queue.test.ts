@@ -29,6 +29,7 @@ beforeAll(async () => {
   await shop.writeRaster('left.tif', { ...strips, nodata: 0 }, cells);
   await shop.writeRaster('right.tif', { ...strips, originX: 3 }, cells.toReversed());
   await encodePackedRaster(shop.path('left.tif'), shop.path('packed.qbp'));
+  await shop.writeRaster('bands.tif', { ...strips, bands: 2 }, [...cells, ...cells]);
   await shop.writeRaster('away.tif', { ...strips, originX: -60 }, cells);
 });
 afterAll(() => shop.remove());
@@ -74,6 +75,7 @@ describe('zonal on a queue', () => {
     ['statistics', ['@left.tif'], ['--stats', '-']],
     ['named statistics', ['@left.tif', '@right.tif'], ['--merge', '--stats', '-', '--stat', 'mean,nodata']],
     ['attributes of zones', ['@left.tif', '@right.tif'], ['--stats', '-', '--include-field', 'all']],
+    ['bands', ['@bands.tif', '@packed.qbp'], ['--band', 'all', '--stats', '-', '--stat', 'mean,min_center_x']],
     ['JSON', ['@left.tif'], ['--unique', '--format', 'json']],
     ['several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--unique', '--format', 'json']],
     ['rows of several rasters', ['@left.tif', '@away.tif', '@right.tif'], ['--bins', '-1:3:0.5']],

@@ -260,7 +260,7 @@ describe('opened rasters', () => {
       return { ...raster, close: async () => void events.push(`close ${path}`) };
     };
     const paths = Array.from({ length: 129 }, (_, at) => `${at}`);
-    const opened = await openRasters(paths, open);
+    const opened = await openRasters(paths, [1], open);
     expect(events).toEqual(paths.flatMap((path) => [`open ${path}`, `close ${path}`]));
     events.length = 0;
     const window = { column: 0, row: 0, columns: 2, rows: 1 };
@@ -272,7 +272,7 @@ describe('opened rasters', () => {
 
   plainTest('that change meanwhile are refused', async () => {
     let width = 2;
-    const opened = await openRasters(['a', 'b'], async () => ({ ...raster, width: width++ }));
+    const opened = await openRasters(['a', 'b'], [1], async () => ({ ...raster, width: width++ }));
     await opened[0]!.raster.close();
     const window = { column: 0, row: 0, columns: 2, rows: 1 };
     await expect(opened[0]!.raster.read(window)).rejects.toMatchObject({ code: 'format/changed' });

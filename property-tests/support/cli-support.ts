@@ -47,9 +47,12 @@ export async function openWorkshop(): Promise<Workshop> {
     writeRaster(name, changes = {}, cells = Array.from({ length: 12 }, (_, i) => i)) {
       const raster = { ...RASTER, ...changes };
       const all = CELL_ARRAYS[raster.sample as NarrowSample].from(cells);
-      return writeGeoTiff(path(name), raster, ({ row, rows }) =>
-        all.slice(row * raster.width, (row + rows) * raster.width),
-      );
+      const cellsOfBand = raster.width * raster.height;
+      return writeGeoTiff(path(name), raster, ({ row, rows }, band) => {
+        // Cells of one band are those of all.
+        const first = all.length > cellsOfBand ? (band - 1) * cellsOfBand : 0;
+        return all.slice(first + row * raster.width, first + (row + rows) * raster.width);
+      });
     },
     async quadrille(args) {
       const [stdout, stderr] = [collector(), collector()];
