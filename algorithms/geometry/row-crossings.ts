@@ -59,6 +59,18 @@ export interface RowCrossingsOptions {
   readonly oddSheets?: Uint32Array | undefined;
 }
 
+/** Receives the numbers of {@link RowCrossings} of an edge. */
+export type CrossedEdge = (
+  zone: number,
+  firstRow: number,
+  rows: number,
+  firstColumn: number,
+  columnStep: number,
+  start: number,
+  rest: number,
+  height: number,
+) => void;
+
 /**
  * The row crossings of all edges of snapped polygons, clipped to the rows of the raster.
  *
@@ -66,38 +78,8 @@ export interface RowCrossingsOptions {
  * outside.
  */
 export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
-  const { shifts, ringSheets, oddSheets } = options;
-  const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
-  const crossings = createColumns(edgesOfCopies(polygons, shifts));
-  for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
-    for (const [copy, shift] of shifts[zone]!.entries()) {
-      for (let ring = polygons.polygonRings[zone]!; ring < polygons.polygonRings[zone + 1]!; ring++) {
-        const sheet = ringSheets?.[ring] ?? zone;
-        const own = copy % 2 === 0 ? sheet : (oddSheets?.[sheet] ?? sheet);
-        crossRing(polygons, ring, own, shift, grid, orientation, crossings);
-      }
-    }
-  }
-  return trim(crossings);
-}
-
-/** The number of edges of all copies of all zones, including edges that cross no row. */
-function edgesOfCopies({ polygonRings, ringVertices }: SnappedPolygons, shifts: RowCrossingsOptions['shifts']): number {
-  let edges = 0;
-  for (let zone = 0; zone + 1 < polygonRings.length; zone++) {
-    const vertices = ringVertices[polygonRings[zone + 1]!]! - ringVertices[polygonRings[zone]!]!;
-    edges += vertices * shifts[zone]!.length;
-  }
-  return edges;
-}
-
-interface GrowingColumns extends RowCrossings {
-  length: number;
-}
-
-function createColumns(capacity: number): GrowingColumns {
-  return {
-    length: 0,
+  const capacity = countEdges(polygons, options);
+  const columns = {
     zone: new Uint32Array(capacity),
     firstRow: new Int32Array(capacity),
     rows: new Uint32Array(capacity),
@@ -107,20 +89,49 @@ function createColumns(capacity: number): GrowingColumns {
     rest: new Float64Array(capacity),
     height: new Float64Array(capacity),
   };
+  let length = 0;
+  forRowCrossings(polygons, grid, options, (zone, firstRow, rows, firstColumn, columnStep, start, rest, height) => {
+    columns.zone[length] = zone;
+    columns.firstRow[length] = firstRow;
+    columns.rows[length] = rows;
+    columns.firstColumn[length] = firstColumn;
+    columns.columnStep[length] = columnStep;
+    columns.start[length] = start;
+    columns.rest[length] = rest;
+    columns.height[length++] = height;
+  });
+  const whole = Object.entries(columns).map(([name, numbers]) => [name, numbers.slice(0, length)]);
+  return Object.fromEntries(whole) as typeof columns;
 }
 
-function trim(columns: GrowingColumns): RowCrossings {
-  const { length } = columns;
-  return {
-    zone: columns.zone.slice(0, length),
-    firstRow: columns.firstRow.slice(0, length),
-    rows: columns.rows.slice(0, length),
-    firstColumn: columns.firstColumn.slice(0, length),
-    columnStep: columns.columnStep.slice(0, length),
-    start: columns.start.slice(0, length),
-    rest: columns.rest.slice(0, length),
-    height: columns.height.slice(0, length),
-  };
+/** The number of edges of all copies of all zones, including edges that cross no row. */
+export function countEdges({ polygonRings, ringVertices }: SnappedPolygons, { shifts }: RowCrossingsOptions): number {
+  let edges = 0;
+  for (let zone = 0; zone + 1 < polygonRings.length; zone++) {
+    const vertices = ringVertices[polygonRings[zone + 1]!]! - ringVertices[polygonRings[zone]!]!;
+    edges += vertices * shifts[zone]!.length;
+  }
+  return edges;
+}
+
+/** Calls `emit` for all edges that {@link rowCrossings} returns, in their order. */
+export function forRowCrossings(
+  polygons: SnappedPolygons,
+  grid: RasterGrid,
+  { shifts, ringSheets, oddSheets }: RowCrossingsOptions,
+  emit: CrossedEdge,
+): void {
+  const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
+  for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
+    const copies = shifts[zone]!;
+    for (let copy = 0; copy < copies.length; copy++) {
+      for (let ring = polygons.polygonRings[zone]!; ring < polygons.polygonRings[zone + 1]!; ring++) {
+        const sheet = ringSheets?.[ring] ?? zone;
+        const own = copy % 2 === 0 ? sheet : (oddSheets?.[sheet] ?? sheet);
+        crossRing(polygons, ring, own, copies[copy]!, grid, orientation, emit);
+      }
+    }
+  }
 }
 
 function crossRing(
@@ -128,46 +139,25 @@ function crossRing(
   ring: number,
   zone: number,
   shift: number,
-  grid: RasterGrid,
-  orientation: Orientation,
-  out: GrowingColumns,
+  { height: rasterRows }: RasterGrid,
+  { northUp, westward }: Orientation,
+  emit: CrossedEdge,
 ): void {
   const from = ringVertices[ring]!;
   const to = ringVertices[ring + 1]!;
   for (let i = from, before = to - 1; i < to; before = i++) {
-    const downward = row[before]! <= row[i]!;
-    const [upper, lower] = downward ? [before, i] : [i, before];
-    crossEdge(column[upper]! + shift, row[upper]!, column[lower]! + shift, row[lower]!, zone, grid, orientation, out);
+    const [upper, lower] = row[before]! <= row[i]! ? [before, i] : [i, before];
+    const [v0, v1] = [row[upper]!, row[lower]!];
+    const firstCentre = northUp ? Math.floor((v0 - HALF) / CELL) + 1 : Math.ceil((v0 - HALF) / CELL);
+    const lastCentre = northUp ? Math.floor((v1 - HALF) / CELL) : Math.ceil((v1 - HALF) / CELL) - 1;
+    const firstRow = Math.max(0, firstCentre);
+    const rows = Math.min(rasterRows - 1, lastCentre) - firstRow + 1;
+    if (rows <= 0) continue;
+    const centre = firstRow * CELL + HALF;
+    const line = divideEdge(column[upper]! + shift, v0, column[lower]! + shift, v1, centre, westward);
+    const [columnStep, rest] = rows > 1 ? [line.columnStep, line.rest] : [0, 0];
+    emit(zone, firstRow, rows, line.firstColumn, columnStep, line.start, rest, v1 - v0);
   }
-}
-
-/** Adds the edge from (u0, v0) to (u1, v1), with v0 ≤ v1, if it crosses the centre line of a row. */
-function crossEdge(
-  u0: number,
-  v0: number,
-  u1: number,
-  v1: number,
-  zone: number,
-  { height: rasterRows }: RasterGrid,
-  { northUp, westward }: Orientation,
-  out: GrowingColumns,
-): void {
-  const firstCentre = northUp ? Math.floor((v0 - HALF) / CELL) + 1 : Math.ceil((v0 - HALF) / CELL);
-  const lastCentre = northUp ? Math.floor((v1 - HALF) / CELL) : Math.ceil((v1 - HALF) / CELL) - 1;
-  const firstRow = Math.max(0, firstCentre);
-  const rows = Math.min(rasterRows - 1, lastCentre) - firstRow + 1;
-  if (rows <= 0) return;
-  const centre = firstRow * CELL + HALF;
-  const line = divideEdge(u0, v0, u1, v1, centre, westward);
-  const at = out.length++;
-  out.zone[at] = zone;
-  out.firstRow[at] = firstRow;
-  out.rows[at] = rows;
-  out.firstColumn[at] = line.firstColumn;
-  out.columnStep[at] = rows > 1 ? line.columnStep : 0;
-  out.start[at] = line.start;
-  out.rest[at] = rows > 1 ? line.rest : 0;
-  out.height[at] = v1 - v0;
 }
 
 interface DividedEdge {

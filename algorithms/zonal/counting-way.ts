@@ -6,7 +6,7 @@ import type { Pixels } from './pixels.ts';
 import type { Folded, RankStatistic, Statistic, StatisticRecords } from './statistic-kinds.ts';
 import type { Binning } from './types.ts';
 import { weightedFolds } from './weighted-sums.ts';
-import { type WindowPlan, zonesPerTile } from './window-plan.ts';
+import type { WindowPlan } from './window-plan.ts';
 import { type ChosenStatistics, DEFAULT_STATISTICS, statisticsNamed } from './zone-statistics.ts';
 
 /** What a job asks for. */
@@ -116,5 +116,5 @@ const MANY_ZONES = 5;
  * counters.
  */
 export function countsTiles(plan: WindowPlan, counters: number): boolean {
-  return counters <= plan.tile ** 2 / 8 && zonesPerTile(plan) >= MANY_ZONES;
+  return counters <= plan.tile ** 2 / 8 && plan.boxesPerTile >= MANY_ZONES;
 }

@@ -13,11 +13,13 @@ import {
   sequence,
 } from '../../primitives/index.ts';
 import { scanResults } from '../../primitives/rows/row-results.ts';
-import type { RowCrossings } from '../geometry/row-crossings.ts';
+import type { RasterGrid } from '../geometry/raster.ts';
+import { countEdges, forRowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
 import { quotientAt, setQuotient } from './edge-quotients.ts';
 import type { LineTable } from './fractions/line-table.ts';
 import { type Outlines, touchCells } from './fractions/window-fractions.ts';
+import type { PlacedZones } from './placement.ts';
 import { listPairs, type PairList, wordsOfZone } from './tile-pairs.ts';
 import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
@@ -42,30 +44,27 @@ export function columnsOfEdges({ edges, lines }: EdgeTable): readonly Column<'u3
   return lines === undefined ? [edges] : [edges, lines.lines];
 }
 
-/** Uploads the edges, each with the numbers of {@link RowCrossings} from which its crossings with rows are computed. */
-export function uploadEdges(context: Context, crossings: RowCrossings, rasterRows: number): EdgeTable {
-  const count = crossings.zone.length;
-  const words = new Uint32Array(Math.max(1, count) * EDGE_STRIDE);
-  const starts = new Float64Array(rasterRows + 1);
-  for (let edge = 0; edge < count; edge++) {
-    const firstRow = crossings.firstRow[edge]!;
-    const rows = crossings.rows[edge]!;
+/** Uploads the edges of placed zones, each with the numbers from which its crossings with rows are computed. */
+export function uploadEdges(context: Context, placed: PlacedZones, grid: RasterGrid): EdgeTable {
+  const { polygons, shifts, sheets, oddSheets } = placed;
+  const options = { shifts, ringSheets: sheets?.ringSheets, oddSheets };
+  const words = new Uint32Array(Math.max(1, countEdges(polygons, options)) * EDGE_STRIDE);
+  const starts = new Float64Array(grid.height + 1);
+  let count = 0;
+  forRowCrossings(polygons, grid, options, (zone, firstRow, rows, firstColumn, columnStep, start, rest, height) => {
     // Assigned word by word for speed, because the table of a large job has millions of edges.
-    const at = edge * EDGE_STRIDE;
-    words[at] = crossings.zone[edge]!;
+    const at = EDGE_STRIDE * count++;
+    words[at] = zone;
     words[at + 1] = firstRow;
     words[at + 2] = rows;
-    words[at + 3] = crossings.firstColumn[edge]!;
-    words[at + 4] = crossings.columnStep[edge]!;
-    setQuotient(words, at + 5, {
-      start: crossings.start[edge]!,
-      rest: crossings.rest[edge]!,
-      divisor: crossings.height[edge]!,
-    });
+    words[at + 3] = firstColumn;
+    words[at + 4] = columnStep;
+    setQuotient(words, at + 5, { start, rest, divisor: height });
     starts[firstRow]!++;
     starts[firstRow + rows]!--;
-  }
-  return { edges: context.column(words), count, crossingsBefore: integrateTwice(starts) };
+  });
+  const edges = context.column(words.subarray(0, Math.max(1, count) * EDGE_STRIDE));
+  return { edges, count, crossingsBefore: integrateTwice(starts) };
 }
 
 /**
@@ -207,7 +206,7 @@ export function coverZones(
   placed: Pick<PlacedCells, 'tileStarts' | 'pitch'>,
   outlines?: Outlines,
 ): Coverage {
-  return context.scope(() => {
+  const bitmaps = context.scope(() => {
     const { window, tile } = plan;
     const zones = context.column(plan.table);
     const local = context.column(plan.local);
@@ -238,8 +237,9 @@ export function coverZones(
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
     if (outlines) scatterReduce(outlines.bits, outlines.word, 'or', masks);
     else if (table.lines) touchCells(context, table.lines, plan, masks);
-    return { ...coverageOf(plan, masks, placed), outlines };
+    return masks;
   });
+  return { ...coverageOf(plan, bitmaps, placed), outlines };
 }
 
 /** The coverage of a window by its bitmaps. `isKept` says that others need the bitmaps too. */

@@ -24,8 +24,9 @@ export function setQuotient(words: Uint32Array, at: number, { start, rest, divis
 }
 
 function setPair(words: Uint32Array, at: number, value: number): void {
-  words[at] = value % 2 ** 32;
-  words[at + 1] = Math.floor(value / 2 ** 32);
+  const high = Math.floor(value / 2 ** 32);
+  words[at] = value - high * 2 ** 32;
+  words[at + 1] = high;
 }
 
 /**

@@ -99,9 +99,9 @@ const remainingWord = forTile((tile) =>
 export function hideCells(context: Context, coverage: Coverage, hidden: BlockBits): Coverage {
   const { plan } = coverage;
   const pairs = pairsWith(coverage.pairs, hidden.starts);
-  return context.scope(() => {
-    const counts = context.column(new Uint32Array(plan.zones.length));
-    if (pairs.zone.length === 0) return { ...coverage, hiddenCounts: counts };
+  const remaining = context.scope(() => {
+    const hiddenCounts = context.column(new Uint32Array(plan.zones.length));
+    if (pairs.zone.length === 0) return { hiddenCounts };
     const masks = coverage.isKept ? context.materialize(map(ownWord, { word: coverage.masks })) : coverage.masks;
     const { tile } = plan;
     const bits = { masks, hidden: context.column(hidden.bits), hiddenPitch: hidden.pitch };
@@ -111,26 +111,27 @@ export function hideCells(context: Context, coverage: Coverage, hidden: BlockBit
       Column<'u32'>,
     ];
     const found = map(countHidden(tile), { word, pitch, start, ...bits });
-    scatterReduce(found, context.column(pairs.zone), 'add', counts);
+    scatterReduce(found, context.column(pairs.zone), 'add', hiddenCounts);
     const words = map(remainingWord(tile), {
       index: sequence(pairs.zone.length * tile * (tile / 32)),
       ...{ pairWord: word, pairPitch: pitch, pairStart: start },
       ...bits,
     });
     // Stored first, because a device may not read and write the bitmaps in one launch.
-    const remaining = context.materialize(words);
+    const rest = context.materialize(words);
     storeResults(
       'hideCells',
       {
         context,
-        length: remaining.word.length,
-        row: (index, loader) => loader.load([remaining.bits, remaining.word], index),
+        length: rest.word.length,
+        row: (index, loader) => loader.load([rest.bits, rest.word], index),
       },
       ['u32', 'u32'],
       [{ to: masks, value: 0, index: 1 }],
     );
-    return { ...coverage, masks, isKept: false, hiddenCounts: counts };
+    return { masks, isKept: false, hiddenCounts };
   });
+  return { ...coverage, ...remaining };
 }
 
 type HidingPairs = Record<'zone' | 'word' | 'pitch' | 'start', Uint32Array>;

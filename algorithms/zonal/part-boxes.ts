@@ -1,5 +1,6 @@
 import { type SnappedPolygons, STEPS_PER_CELL } from '../geometry/grid.ts';
 import type { Sheets } from '../geometry/sheets.ts';
+import { rangeOf } from './vertex-ranges.ts';
 
 /** A rectangle in grid steps, around parts of a sheet (group of parts of a zone that do not overlap). */
 export interface PartBox {
@@ -33,13 +34,9 @@ export function partBoxes({ polygonRings, ringVertices, column, row }: SnappedPo
       const [from, to] = [ringVertices[ring]!, ringVertices[ring + 1]!];
       if (from === to) continue;
       const sheet = sheets?.ringSheets[ring] ?? zone;
-      const box = { sheet, left: Infinity, right: -Infinity, top: Infinity, bottom: -Infinity };
-      for (let at = from; at < to; at++) {
-        box.left = Math.min(box.left, column[at]!);
-        box.right = Math.max(box.right, column[at]!);
-        box.top = Math.min(box.top, row[at]!);
-        box.bottom = Math.max(box.bottom, row[at]!);
-      }
+      const [left, right] = rangeOf(column, from, to);
+      const [top, bottom] = rangeOf(row, from, to);
+      const box = { sheet, left, right, top, bottom };
       const others = ofSheet.get(sheet);
       if (others === undefined) ofSheet.set(sheet, [box]);
       else addBox(others, box);

@@ -1,9 +1,10 @@
 import { type ErrorPlace, GeometryError } from '../../primitives/index.ts';
 import { type SnappedPolygons, STEPS_PER_CELL } from '../geometry/grid.ts';
-import type { FillRule, Polygons, Zones } from '../geometry/polygons.ts';
+import type { FillRule, Zones } from '../geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Sheets, sheetsOf } from '../geometry/sheets.ts';
 import { type PartBox, partBoxes } from './part-boxes.ts';
+import { rangeOf, verticesOf } from './vertex-ranges.ts';
 import type { ZoneBoxes } from './window-plan.ts';
 
 /**
@@ -180,23 +181,4 @@ function sheetRanges(parts: readonly PartBox[], sheets: number): SheetRanges {
     right[box.sheet] = Math.max(right[box.sheet]!, box.right);
   }
   return { left, right };
-}
-
-/** The range of indices of a zone's vertices. */
-export function verticesOf(
-  { polygonRings, ringVertices }: Pick<Polygons, 'polygonRings' | 'ringVertices'>,
-  zone: number,
-): [from: number, to: number] {
-  return [ringVertices[polygonRings[zone]!]!, ringVertices[polygonRings[zone + 1]!]!];
-}
-
-/** Minimum and maximum of some elements of an array. For an empty range of elements, Infinity and −Infinity. */
-export function rangeOf(numbers: Float64Array, from: number, to: number): [min: number, max: number] {
-  let min = Infinity;
-  let max = -Infinity;
-  for (let at = from; at < to; at++) {
-    min = Math.min(min, numbers[at]!);
-    max = Math.max(max, numbers[at]!);
-  }
-  return [min, max];
 }

@@ -1,6 +1,5 @@
 import type { Context } from '../../primitives/index.ts';
 import type { RasterSource } from '../geometry/raster.ts';
-import { rowCrossings } from '../geometry/row-crossings.ts';
 import { type BinEdges, type Classifier, createClassifier, type Slots } from './binning.ts';
 import { columnsOfEdges, uploadEdges } from './coverage.ts';
 import { uploadLines } from './fractions/line-table.ts';
@@ -98,12 +97,7 @@ function placeEdges(
   raster: RasterSource,
   pixels: Pixels,
 ): Pick<PlacedOverlay, 'placed' | 'edges'> {
-  const crossings = rowCrossings(placed.polygons, raster, {
-    shifts: placed.shifts,
-    ringSheets: placed.sheets?.ringSheets,
-    oddSheets: placed.oddSheets,
-  });
-  const edges = uploadEdges(context, crossings, raster.height);
+  const edges = uploadEdges(context, placed, raster);
   const lines = pixels === 'center' ? undefined : uploadLines(context, placed, raster);
   return { placed, edges: { ...edges, lines } };
 }

@@ -1,4 +1,3 @@
-import { memoized } from '../../primitives/ir/memo.ts';
 import type { RasterGrid, Window } from '../geometry/raster.ts';
 
 /** Boxes around parts of the zones, in cells of the raster. `endColumn` and `endRow` are exclusive. */
@@ -40,8 +39,10 @@ export interface WindowPlan {
   readonly tile: number;
   readonly tileColumns: number;
   readonly tileRows: number;
-  /** Rectangles of tiles that the boxes of the zones overlap. All other tiles have no cell of a zone. */
-  readonly rectangles: readonly TileRectangle[];
+  /** For each tile of the window, 1 if the box of any zone overlaps it, else 0. All other tiles have no cell of a zone. */
+  readonly met: Uint8Array;
+  /** Mean number of boxes of zones that overlap a tile, over the tiles that any box overlaps; 0 without any. */
+  readonly boxesPerTile: number;
   /** The zones in the window, given by their numbers in the job, ascending. */
   readonly zones: Uint32Array;
   /**
@@ -71,128 +72,105 @@ const NO_SHEETS = new Uint32Array();
 /** Plans a window: pairs its tiles with the zones whose boxes overlap them. */
 export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, tile: number): WindowPlan {
   const { furtherOf = NO_SHEETS } = boxes;
-  const { rectangles, bySheet, rows } = tilesOfBoxes(window, boxes, tile);
-  const byZone = furtherOf.length === 0 ? bySheet : tilesByZone(bySheet, zoneCount, furtherOf);
-  const zones = Uint32Array.from(byZone.keys()).sort();
-  const sheets = furtherOf.length === 0 ? NO_SHEETS : furtherSheets(bySheet, zoneCount);
+  const [tileColumns, tileRows] = [Math.ceil(window.columns / tile), Math.ceil(window.rows / tile)];
+  const { sheet, rectangles, rows } = tilesOfBoxes(window, boxes, tile);
   const local = new Uint32Array(zoneCount + furtherOf.length).fill(ABSENT);
-  const table = new Uint32Array((zones.length + sheets.length) * ZONE_STRIDE);
-  let tiles = 0;
-  const addRow = (row: number, [firstRow, endRow, firstColumn, endColumn]: TileRectangle): void => {
-    const columns = endColumn - firstColumn;
-    const count = (endRow - firstRow) * columns;
-    table.set([(tiles * tile * tile) / 32, firstRow, firstColumn, columns, count], row * ZONE_STRIDE);
+  const zoneOf = (of: number): number => (of < zoneCount ? of : furtherOf[of - zoneCount]!);
+  for (const of of sheet) local[zoneOf(of)] = local[of] = 0;
+  const present = local.reduce((sum, of) => (of === ABSENT ? sum : sum + 1), 0);
+  const members = new Uint32Array(present);
+  let zones = 0;
+  for (let of = 0, row = 0; of < local.length; of++) {
+    if (local[of] === ABSENT) continue;
+    members[row] = of;
+    local[of] = row++;
+    if (of < zoneCount) zones = row;
+  }
+  const around = new Uint32Array(4 * present);
+  for (let row = 0; row < present; row++) around.set(NO_TILES, 4 * row);
+  const met = new Uint8Array(tileColumns * tileRows);
+  let boxTiles = 0;
+  for (let at = 0; at < sheet.length; at++) {
+    const [top, bottom] = [rectangles[4 * at]!, rectangles[4 * at + 1]!];
+    const [left, right] = [rectangles[4 * at + 2]!, rectangles[4 * at + 3]!];
+    boxTiles += (bottom - top) * (right - left);
+    for (let row = top; row < bottom; row++) met.fill(1, row * tileColumns + left, row * tileColumns + right);
+    const of = sheet[at]!;
+    extend(around, 4 * local[of]!, top, bottom, left, right);
+    if (of >= zoneCount) extend(around, 4 * local[zoneOf(of)]!, top, bottom, left, right);
+  }
+  const table = new Uint32Array(present * ZONE_STRIDE);
+  let [tiles, pairs] = [0, 0];
+  for (let row = 0; row < present; row++) {
+    const at = row * ZONE_STRIDE;
+    const [top, left] = [around[4 * row]!, around[4 * row + 2]!];
+    const columns = around[4 * row + 3]! - left;
+    const count = (around[4 * row + 1]! - top) * columns;
+    table[at + ZONE_FIELDS.word] = (tiles * tile * tile) / 32;
+    table[at + ZONE_FIELDS.firstTileRow] = top;
+    table[at + ZONE_FIELDS.firstTileColumn] = left;
+    table[at + ZONE_FIELDS.tileColumns] = columns;
+    table[at + ZONE_FIELDS.tiles] = count;
     tiles += count;
-  };
-  zones.forEach((zone, row) => {
-    local[zone] = row;
-    addRow(row, byZone.get(zone)!);
-  });
-  const pairs = tiles;
-  sheets.forEach((sheet, at) => {
-    local[sheet] = zones.length + at;
-    addRow(zones.length + at, bySheet.get(sheet)!);
-  });
+    if (row < zones) pairs = tiles;
+  }
   return {
-    window,
-    tile,
-    tileColumns: Math.ceil(window.columns / tile),
-    tileRows: Math.ceil(window.rows / tile),
-    rectangles,
-    zones,
-    local,
-    table,
-    furtherOf: sheets.map((sheet) => local[furtherOf[sheet - zoneCount]!]!),
-    pairs,
+    ...{ window, tile, tileColumns, tileRows, met, local, table, pairs, rows },
+    boxesPerTile:
+      boxTiles /
+      Math.max(
+        1,
+        met.reduce((sum, is) => sum + is, 0),
+      ),
+    zones: members.slice(0, zones),
+    furtherOf: members.slice(zones).map((of) => local[zoneOf(of)]!),
     words: (pairs * tile * tile) / 32,
-    rows,
     furtherWords: ((tiles - pairs) * tile * tile) / 32,
   };
 }
 
-type TileRectangle = readonly [firstRow: number, endRow: number, firstColumn: number, endColumn: number];
+/** The first and the end of rows and columns of no tiles. */
+const NO_TILES = [ABSENT, 0, ABSENT, 0];
 
-function furtherSheets(bySheet: ReadonlyMap<number, unknown>, zoneCount: number): Uint32Array {
-  return Uint32Array.from([...bySheet.keys()].filter((sheet) => sheet >= zoneCount)).sort();
+/** Extends a rectangle of tiles by another. */
+function extend(around: Uint32Array, at: number, top: number, bottom: number, left: number, right: number): void {
+  if (top < around[at]!) around[at] = top;
+  if (bottom > around[at + 1]!) around[at + 1] = bottom;
+  if (left < around[at + 2]!) around[at + 2] = left;
+  if (right > around[at + 3]!) around[at + 3] = right;
 }
 
-/** For each zone, the rectangle of tiles around all its sheets (groups of parts that do not overlap). */
-function tilesByZone(
-  bySheet: ReadonlyMap<number, TileRectangle>,
-  zoneCount: number,
-  furtherOf: Uint32Array,
-): Map<number, TileRectangle> {
-  const byZone = new Map<number, TileRectangle>();
-  for (const [sheet, tiles] of bySheet) {
-    const zone = sheet < zoneCount ? sheet : furtherOf[sheet - zoneCount]!;
-    const others = byZone.get(zone);
-    byZone.set(zone, others === undefined ? tiles : uniteTiles(others, tiles));
-  }
-  return byZone;
-}
-
-/** The rectangles of tiles of all boxes, for each sheet the rectangle around those of its boxes, and the rows in boxes. */
+/**
+ * The boxes that lie in a window: their zones or sheets; the first row of tiles that each overlaps, the end of its rows,
+ * and the same of columns; and the rows of cells in them.
+ */
 function tilesOfBoxes(
   window: Window,
   boxes: ZoneBoxes,
   tile: number,
-): {
-  readonly rectangles: TileRectangle[];
-  readonly bySheet: Map<number, TileRectangle>;
-  readonly rows: number;
-} {
+): { readonly sheet: readonly number[]; readonly rectangles: readonly number[]; readonly rows: number } {
   let rows = 0;
-  const rectangles: TileRectangle[] = [];
-  const bySheet = new Map<number, TileRectangle>();
+  const [sheet, rectangles]: [number[], number[]] = [[], []];
   for (let box = 0; box < boxes.zone.length; box++) {
     const firstRow = Math.max(0, boxes.firstRow[box]! - window.row);
     const endRow = Math.min(window.rows, boxes.endRow[box]! - window.row);
     const firstColumn = Math.max(0, boxes.firstColumn[box]! - window.column);
     const endColumn = Math.min(window.columns, boxes.endColumn[box]! - window.column);
     if (firstRow >= endRow || firstColumn >= endColumn) continue;
-    const tiles: TileRectangle = [
-      Math.floor(firstRow / tile),
-      Math.ceil(endRow / tile),
-      Math.floor(firstColumn / tile),
-      Math.ceil(endColumn / tile),
-    ];
-    rectangles.push(tiles);
+    sheet.push(boxes.zone[box]!);
+    rectangles.push(Math.floor(firstRow / tile), Math.ceil(endRow / tile));
+    rectangles.push(Math.floor(firstColumn / tile), Math.ceil(endColumn / tile));
     rows += (endRow - firstRow) * (Math.ceil(endColumn / 32) - Math.floor(firstColumn / 32));
-    const sheet = boxes.zone[box]!;
-    const other = bySheet.get(sheet);
-    bySheet.set(sheet, other === undefined ? tiles : uniteTiles(other, tiles));
   }
-  return { rectangles, bySheet, rows };
+  return { sheet, rectangles, rows };
 }
-
-function uniteTiles(a: TileRectangle, b: TileRectangle): TileRectangle {
-  return [Math.min(a[0], b[0]), Math.max(a[1], b[1]), Math.min(a[2], b[2]), Math.max(a[3], b[3])];
-}
-
-/** For each tile of a window, 1 if the box of any zone overlaps it, else 0. */
-const metTiles = memoized(({ tileColumns, tileRows, rectangles }: WindowPlan): Uint8Array => {
-  const met = new Uint8Array(tileColumns * tileRows);
-  for (const [firstRow, endRow, firstColumn, endColumn] of rectangles) {
-    for (let row = firstRow; row < endRow; row++)
-      met.fill(1, row * tileColumns + firstColumn, row * tileColumns + endColumn);
-  }
-  return met;
-});
-
-/** Mean number of boxes of zones that overlap a tile, over the tiles that any box overlaps. */
-export const zonesPerTile: (plan: WindowPlan) => number = memoized((plan) => {
-  const tiles = metTiles(plan).reduce((sum, met) => sum + met, 0);
-  const pairs = plan.rectangles.reduce((sum, [top, bottom, left, right]) => sum + (bottom - top) * (right - left), 0);
-  return tiles === 0 ? 0 : pairs / tiles;
-});
 
 /**
  * Returns a function that tells whether a part of the raster overlaps a tile that the box of any zone overlaps. Cells
  * outside these tiles are never read.
  */
 export function meetsZones(plan: WindowPlan): (part: Window) => boolean {
-  const { window, tile, tileColumns, tileRows } = plan;
-  const met = metTiles(plan);
+  const { window, tile, tileColumns, tileRows, met } = plan;
   return ({ column, row, columns, rows }) => {
     const left = Math.floor(Math.max(0, column - window.column) / tile);
     const top = Math.floor(Math.max(0, row - window.row) / tile);

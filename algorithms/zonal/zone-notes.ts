@@ -3,8 +3,9 @@ import { type FillRule, overlapSentence, type Polygons, type Zones } from '../ge
 import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import type { Pixels } from './pixels.ts';
-import { rangeOf, stepsOfTurn, verticesOf } from './placement.ts';
+import { stepsOfTurn } from './placement.ts';
 import type { ExactIntegers } from './types.ts';
+import { rangeOf, verticesOf } from './vertex-ranges.ts';
 import { POSITIONS } from './zone-positions.ts';
 
 /** The note `zonal/overlapping-parts`: the number of zones whose parts overlap, and how these zones are treated. */

@@ -2,7 +2,7 @@ import { type Box, remainderOf, turnedCopies } from '../geometry/boxes.ts';
 import { collapsedPolygons } from '../geometry/collapsed.ts';
 import type { SnappedPolygons } from '../geometry/grid.ts';
 import type { Polygons } from '../geometry/polygons.ts';
-import { rangeOf, verticesOf } from './placement.ts';
+import { rangeOf, verticesOf } from './vertex-ranges.ts';
 
 /** Zones on a grid, and the extents of the rasters in steps of that grid. */
 export interface ZoneCover {

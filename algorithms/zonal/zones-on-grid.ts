@@ -2,7 +2,8 @@ import { type SnappedPolygons, STEPS_PER_CELL, snapToGrid } from '../geometry/gr
 import type { Zones } from '../geometry/polygons.ts';
 import type { RasterGrid } from '../geometry/raster.ts';
 import type { Sheets } from '../geometry/sheets.ts';
-import { rangeOf, sheetsOn, verticesOf } from './placement.ts';
+import { sheetsOn } from './placement.ts';
+import { rangeOf, verticesOf } from './vertex-ranges.ts';
 
 /** Zones on the grid of one or more rasters. */
 export interface ZonesOnGrid {

@@ -1,6 +1,5 @@
 import { snapToGrid } from '../../algorithms/geometry/grid.ts';
 import type { Cells, Sample } from '../../algorithms/geometry/raster.ts';
-import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 import { binEdges, cellColumn, createClassifier } from '../../algorithms/zonal/binning.ts';
 import { countCells } from '../../algorithms/zonal/cell-counts.ts';
 import { placeRows } from '../../algorithms/zonal/cell-places.ts';
@@ -46,7 +45,7 @@ const {
 const grid = gridOf(side, side);
 const { zones } = await readZones(options.zones, { layer: options.layer });
 const placed = placeZones(snapToGrid(zones.polygons, grid), grid);
-const edges = uploadEdges(context, rowCrossings(placed.polygons, grid, { shifts: placed.shifts }), side);
+const edges = uploadEdges(context, placed, grid);
 
 console.log(`adapter   ${device}`);
 console.log(`raster    ${side} × ${side}, ${zones.names.length} zones, ${statistics.join(', ')}`);

@@ -1,5 +1,4 @@
 import { snapToGrid } from '../../algorithms/geometry/grid.ts';
-import { rowCrossings } from '../../algorithms/geometry/row-crossings.ts';
 import { binEdges, createClassifier } from '../../algorithms/zonal/binning.ts';
 import { placeRows } from '../../algorithms/zonal/cell-places.ts';
 import { countsTiles } from '../../algorithms/zonal/counting-way.ts';
@@ -43,7 +42,7 @@ const { zones } = await readZones(options.zones, { layer: options.layer });
 const placed = placeZones(snapToGrid(zones.polygons, grid), grid);
 const window = { row: 0, column: 0, rows: side, columns: side };
 const plan = planWindow(window, placed.boxes, zones.names.length, tile);
-const edges = uploadEdges(context, rowCrossings(placed.polygons, grid, { shifts: placed.shifts }), side);
+const edges = uploadEdges(context, placed, grid);
 const binning = binEdges({ kind: 'even', low: 0, high: 65536, width: 65536 / bins });
 const classifier = createClassifier(context, { sample: 'u16', nodata: undefined }, binning);
 const slotOf = Uint16Array.from({ length: 65536 }, (_, value) => Math.floor((value * bins) / 65536));

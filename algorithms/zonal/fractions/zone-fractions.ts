@@ -6,7 +6,6 @@ import { ArgumentError, type Column, type Context, map, slice } from '../../../p
 import { snapToGrid } from '../../geometry/grid.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../../geometry/polygons.ts';
 import { gridFields, type RasterGrid, type Window } from '../../geometry/raster.ts';
-import { rowCrossings } from '../../geometry/row-crossings.ts';
 import { coverZones, uploadEdges } from '../coverage.ts';
 import { placeZones } from '../placement.ts';
 import { planWindow } from '../window-plan.ts';
@@ -87,12 +86,7 @@ export async function zoneFractions(
   const placed = placeZones(snapToGrid(zones.polygons, grid, zones), grid, zones, fill);
   const plan = planWindow(window, placed.boxes, placed.shifts.length, TILE);
   const { rows, areas } = context.scope(() => {
-    const crossings = rowCrossings(placed.polygons, grid, {
-      shifts: placed.shifts,
-      ringSheets: placed.sheets?.ringSheets,
-      oddSheets: placed.oddSheets,
-    });
-    const edges = uploadEdges(context, crossings, grid.height);
+    const edges = uploadEdges(context, placed, grid);
     const { masks } = coverZones(context, edges, plan, { tileStarts: new Uint32Array(), pitch: 0 });
     const found = windowFractions(context, uploadLines(context, placed, grid), plan);
     const bits = context.materialize(map(eitherBit, { a: slice(masks, 0, plan.words), b: found.inside }));
