@@ -61,6 +61,13 @@ const THREAD_RUN_BYTES = 2 * 2 ** 20;
 const MAX_SPARE = 2;
 
 /**
+ * Buffers that are kept for reuse as long as any reader is open, the largest first. Readers share them, so that those of a series of files take
+ * no more memory than those of one: what each leaves behind would wait for the garbage collector.
+ */
+const spare: SharedArrayBuffer[] = [];
+const readers = new Set<WindowReader>();
+
+/**
  * Creates a reader of windows. Blocks that are close together in the file are grouped into runs. Each run is read with
  * one request, and several runs are read at the same time. Runs of large windows are read and decoded by threads if the
  * source is a file.
@@ -70,7 +77,6 @@ const MAX_SPARE = 2;
  */
 export function windowReader({ source, layout, fill, keepBytes, threads }: WindowReaderOptions): WindowReader {
   const kept = keptBlocks(keepBytes);
-  const spare: ArrayBufferLike[] = [];
   let pool: DecodePool | undefined;
   const poolFor = (bytes: number): DecodePool | undefined => {
     const wanted = threads === undefined ? bytes >= WORTH_THREADS : threads > 0;
@@ -78,9 +84,9 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     return pool;
   };
   const takeBuffer = (bytes: number, room: number): ArrayBufferLike => {
-    const at = spare.findIndex(({ byteLength }) => byteLength >= bytes);
-    if (at >= 0) return spare.splice(at, 1)[0]!;
-    return poolFor(bytes) === undefined ? new ArrayBuffer(bytes) : new SharedArrayBuffer(room);
+    if (poolFor(bytes) === undefined) return new ArrayBuffer(bytes);
+    const at = spare.findLastIndex(({ byteLength }) => byteLength >= bytes);
+    return at < 0 ? new SharedArrayBuffer(room) : spare.splice(at, 1)[0]!;
   };
   /**
    * Returns an array of `length` cells, in reused memory if possible. New shared memory has space for `room` cells, so
@@ -98,7 +104,7 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     const cut = present.filter((piece) => !piece.whole);
     await settleAll([readOnThreads(reading, pool, buffer, whole), readHere(reading, cut)]);
   };
-  return {
+  const reader: WindowReader = {
     async read(window, signal, isWanted = () => true) {
       checkWindow(window, layout, source.file);
       signal?.throwIfAborted();
@@ -119,13 +125,22 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
       return { cells, starts };
     },
     reuse({ buffer }) {
-      if (buffer instanceof SharedArrayBuffer && spare.length < MAX_SPARE) spare.push(buffer);
+      if (!readers.has(reader) || !(buffer instanceof SharedArrayBuffer)) return;
+      spare.push(buffer);
+      spare.sort((a, b) => b.byteLength - a.byteLength);
+      spare.length = Math.min(spare.length, MAX_SPARE);
     },
     start() {
       poolFor(layout.width * layout.height * SAMPLE_BYTES[layout.sample])?.start();
     },
-    close: async () => pool?.close(),
+    async close() {
+      readers.delete(reader);
+      if (readers.size === 0) spare.length = 0;
+      await pool?.close();
+    },
   };
+  if (threads !== 0) readers.add(reader);
+  return reader;
 }
 
 /**

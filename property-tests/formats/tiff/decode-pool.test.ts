@@ -75,6 +75,24 @@ describe('decoder threads', () => {
     120_000,
   );
 
+  test('readers of a series decode into the same memory, until the last of them is closed', async () => {
+    const file = await writeTiles('series.tif');
+    const [first, second, plainly] = await Promise.all([1, 1, 0].map((threads) => openGeoTiff(file, { threads })));
+    const read = await first!.read(whole);
+    new Uint8Array(read.buffer).fill(77);
+    first!.reuse!(read);
+    await first!.close();
+    expect((await plainly!.read(whole)).buffer).toBeInstanceOf(ArrayBuffer);
+    const again = await second!.read(whole);
+    expect(again.buffer).toBe(read.buffer);
+    expect(bytesOf(again)).toEqual(bytesOf(cells));
+    second!.reuse!(again);
+    await Promise.all([second!.close(), plainly!.close()]);
+    const later = await openGeoTiff(file, { threads: 1 });
+    expect((await later.read(whole)).buffer).not.toBe(read.buffer);
+    await later.close();
+  });
+
   test('report an invalid block like the caller', async () => {
     const file = await writeTiles('damaged.tif');
     const bytes = await readFile(file);
