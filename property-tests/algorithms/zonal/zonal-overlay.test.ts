@@ -119,7 +119,10 @@ onEveryBackend((opened, { runs }) => {
 
   test.prop([tinyZones, fc.integer(), fc.constantFrom(32, 64), fc.constantFrom(2 ** 15, 2 ** 24), binnings], {
     numRuns: runs,
-    examples: [[[{ column: 1, row: 1, size: 0.4, count: 2000, step: 0 }], 1, 32, 2 ** 24, { kind: 'none' }]],
+    examples: [
+      [[{ column: 1, row: 1, size: 0.4, count: 2000, step: 0 }], 1, 32, 2 ** 24, { kind: 'none' }],
+      [[{ column: 20, row: 60, size: 7, count: 20, step: 3.5 }], 2, 64, 2 ** 24, { kind: 'none' }],
+    ],
   })(
     'many small zones, at borders of tiles and windows or in one cell, give the bytes that they give alone, and those of a loop',
     async (groups, seed, tile, memoryBytes, binning) => {
