@@ -73,6 +73,22 @@ export function parseCount(text: string, option: string): number {
   throw new UsageError('usage/not-a-count', `${option} ${text} is not a whole number of at least 1.`);
 }
 
+/** The numbers of the bands that are counted, or all that a file has. */
+export type ChosenBands = 'all' | readonly number[];
+
+/**
+ * Parses numbers of bands that are separated by commas.
+ *
+ * @throws UsageError `usage/not-a-count` for what is none, `usage/bands` for one that stands twice.
+ */
+export function parseBands(text: string, option: string): ChosenBands {
+  if (text === 'all') return 'all';
+  const bands = text.split(',').map((word) => parseCount(word.trim(), option));
+  const twice = bands.find((band, at) => bands.indexOf(band) !== at);
+  if (twice === undefined) return bands;
+  throw new UsageError('usage/bands', `${option} names band ${twice} twice.`, { remedy: `Name ${twice} once.` });
+}
+
 /** Parses a rectangle `left,bottom,right,top`, which must have an area. */
 export function parseExtent(text: string, option: string): MapExtent {
   const parts = text.split(',');

@@ -21,16 +21,18 @@ import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCo
 import { MEMORY_SPEC } from './memory.ts';
 import { parseQueue, parseRun, parseSeconds, QUEUE_SPECS, type QueuePlace, requireFolder } from './queue-options.ts';
 import {
+  type ChosenBands,
   checkPlotName,
   checkTableName,
   isArrowFile,
   isJsonFile,
+  parseBands,
   parseBins,
   parseEdges,
   parseNodata,
 } from './values.ts';
 import { parseAttributes } from './zonal-attributes.ts';
-import { type ChosenBands, parseBands, type RasterOptions } from './zonal-rasters.ts';
+import type { RasterOptions } from './zonal-rasters.ts';
 
 /** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
 export interface ZonalOptions extends ComputeOptions {

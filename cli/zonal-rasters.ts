@@ -2,10 +2,9 @@ import { resolve } from 'node:path';
 import { gridKey, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import { listNames, type Note } from '../algorithms/notes.ts';
 import { expandPatterns } from '../formats/file-patterns.ts';
-import { UsageError } from '../formats/usage-error.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { sharesOf } from './memory.ts';
-import { parseCount } from './values.ts';
+import type { ChosenBands } from './values.ts';
 
 /** A raster band, with notes on what was ignored or unusual in the file. */
 export interface OpenedRaster extends RasterSource {
@@ -19,22 +18,6 @@ export interface NamedRaster {
   readonly path: string;
   readonly band: number;
   readonly raster: OpenedRaster;
-}
-
-/** The numbers of the bands that are counted, or all that a file has. */
-export type ChosenBands = 'all' | readonly number[];
-
-/**
- * Parses numbers of bands that are separated by commas.
- *
- * @throws UsageError `usage/not-a-count` for what is none, `usage/bands` for one that stands twice.
- */
-export function parseBands(text: string, option: string): ChosenBands {
-  if (text === 'all') return 'all';
-  const bands = text.split(',').map((word) => parseCount(word.trim(), option));
-  const twice = bands.find((band, at) => bands.indexOf(band) !== at);
-  if (twice === undefined) return bands;
-  throw new UsageError('usage/bands', `${option} names band ${twice} twice.`, { remedy: `Name ${twice} once.` });
 }
 
 /** How rasters are read. */
