@@ -132,9 +132,13 @@ function forPairs(a: PartEdges, b: PartEdges, isSame: boolean, call: (i: number,
       });
       continue;
     }
+    // One column after the other, because most pairs are told apart by the first.
     for (let j = isSame ? i + 1 : 0; j < others; j++) {
-      const [fromX, fromY, toX, toY] = [b.x0[j]!, b.y0[j]!, b.x1[j]!, b.y1[j]!];
+      const fromX = b.x0[j]!;
+      const toX = b.x1[j]!;
       if ((fromX < left && toX < left) || (fromX > right && toX > right)) continue;
+      const fromY = b.y0[j]!;
+      const toY = b.y1[j]!;
       if ((fromY < bottom && toY < bottom) || (fromY > top && toY > top)) continue;
       call(i, j);
     }
@@ -152,6 +156,8 @@ function meet(parts: readonly PartEdges[], p: number, i: number, q: number, j: n
   const startOfB = sideOf(ax0, ay0, ax1, ay1, bx0, by0);
   const endOfB = sideOf(ax0, ay0, ax1, ay1, bx1, by1);
   if (startOfB * endOfB > 0) return;
+  // Neighbours that do not lie on one line share their common end alone.
+  if (p === q && startOfA !== endOfA && areNeighbours(a, i, j)) return;
   if (startOfA * endOfA < 0 && startOfB * endOfB < 0) {
     add(p, i, crossingAlong(ax0, ay0, ax1, ay1, bx0, by0, bx1, by1));
     add(q, j, crossingAlong(bx0, by0, bx1, by1, ax0, ay0, ax1, ay1));

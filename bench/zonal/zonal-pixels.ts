@@ -2,7 +2,7 @@ import { cpus } from 'node:os';
 import { snapToGrid } from '../../algorithms/geometry/grid.ts';
 import { uploadLines } from '../../algorithms/zonal/fractions/line-table.ts';
 import { windowFractions } from '../../algorithms/zonal/fractions/window-fractions.ts';
-import { zonalHistogram } from '../../algorithms/zonal/index.ts';
+import { type Pixels, zonalHistogram } from '../../algorithms/zonal/index.ts';
 import { placeZones } from '../../algorithms/zonal/placement.ts';
 import { planWindow, windowsOf } from '../../algorithms/zonal/window-plan.ts';
 import { readZones } from '../../formats/index.ts';
@@ -13,8 +13,8 @@ import { conusGrid, inMemory, terrain } from './terrain.ts';
 
 /**
  * Measures what it costs to know which cells zones touch, and the fractions of these cells, over a synthetic relief of u16
- * in memory, with the US counties as zones: statistics of cells by their centres, statistics of all touched cells, and the
- * fractions alone, which statistics by area add to those of centres.
+ * in memory, with the US counties as zones: statistics of cells by their centres, statistics of all touched cells, statistics
+ * by fractions, and the fractions alone.
  *
  * node --import tsx bench/zonal/zonal-pixels.ts [--cells 200e6] [--rounds 5] [--workers 2]
  */
@@ -29,7 +29,7 @@ const context = await open({ backend: 'workers', workers: options.workers });
 /** Cells of a window. */
 const WINDOW = 2 ** 24;
 
-async function counted(pixels: 'center' | 'all-touched'): Promise<bigint> {
+async function counted(pixels: Pixels): Promise<bigint> {
   const { cells } = await zonalHistogram(context, { zones, raster, pixels, binning: { kind: 'none' } });
   return cells.reduce((sum, count) => sum + count, 0n);
 }
@@ -50,6 +50,7 @@ async function fractions(): Promise<bigint> {
 const ways = {
   'by centres': () => counted('center'),
   'all touched': () => counted('all-touched'),
+  'by fractions': () => counted('fractional'),
   'fractions alone': fractions,
 };
 console.log(`machine  ${cpus().length} × ${cpus()[0]!.model}, Node ${process.version}, ${options.workers} workers`);

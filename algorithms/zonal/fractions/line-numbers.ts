@@ -53,10 +53,16 @@ export interface Line {
   readonly ds: number;
 }
 
+/** An integer of units of 2⁻³¹ of a cell, `cells · 2³¹ + part`, with a part from 0 to below 2³¹. */
+export interface Units {
+  readonly cells: number;
+  readonly part: number;
+}
+
 /** `whole + k · step + ⌊(start + k · rest) / divisor⌋`, for k = 0, 1, 2, …, modulo 2⁶⁴. */
 export interface Progression {
-  readonly whole: bigint;
-  readonly step: bigint;
+  readonly whole: Units;
+  readonly step: Units;
   readonly start: number;
   readonly rest: number;
   readonly divisor: number;
@@ -72,15 +78,9 @@ export function crossingsOfStrips({ t0, s0, dt, ds }: Line, strip: number): Prog
     const first = BigInt(ds) * BigInt(before) + BigInt(s0) * BigInt(dt);
     return progressionOf(first * BigInt(HALVES), BigInt(ds) * 2n ** 31n, dt);
   }
-  const first = inHalves(ds * before, dt);
-  const by = inHalves(ds * STEPS, dt);
-  return {
-    whole: BigInt(s0) * BigInt(HALVES) + first.quotient,
-    step: by.quotient,
-    start: first.rest,
-    rest: by.rest,
-    divisor: dt,
-  };
+  const first = inUnits(ds * before, s0, dt);
+  const by = inUnits(ds * STEPS, 0, dt);
+  return { whole: first.quotient, step: by.quotient, start: first.rest, rest: by.rest, divisor: dt };
 }
 
 /**
@@ -95,18 +95,27 @@ export function crossingsOfBorders({ t0, s0, dt, ds }: Line, border: number): Pr
 function progressionOf(first: bigint, by: bigint, divisor: number): Progression {
   const [whole, step] = [floorDivide(first, BigInt(divisor)), floorDivide(by, BigInt(divisor))];
   return {
-    ...{ whole, step, divisor },
+    ...{ whole: unitsOf(whole), step: unitsOf(step), divisor },
     start: Number(first - whole * BigInt(divisor)),
     rest: Number(by - step * BigInt(divisor)),
   };
 }
 
-/** ⌊steps · 2¹¹ / divisor⌋ and the remainder, for a product of steps below 2⁵² and a divisor below 2⁴¹. */
-function inHalves(steps: number, divisor: number): { readonly quotient: bigint; readonly rest: number } {
+function unitsOf(integer: bigint): Units {
+  return { cells: Number(integer >> 31n), part: Number(integer & 0x7fffffffn) };
+}
+
+/**
+ * ⌊(more + steps / divisor) · 2¹¹⌋ and the remainder, for a product of steps below 2⁵² and a divisor below 2⁴¹. No bigints,
+ * which would take most of the time.
+ */
+function inUnits(steps: number, more: number, divisor: number): { readonly quotient: Units; readonly rest: number } {
   const whole = quotientOf(steps, divisor);
   const scaled = (steps - whole * divisor) * HALVES;
   const part = quotientOf(scaled, divisor);
-  return { quotient: BigInt(whole) * BigInt(HALVES) + BigInt(part), rest: scaled - part * divisor };
+  const all = whole + more;
+  const cells = Math.floor(all / STEPS);
+  return { quotient: { cells, part: (all - cells * STEPS) * HALVES + part }, rest: scaled - part * divisor };
 }
 
 function quotientOf(a: number, b: number): number {

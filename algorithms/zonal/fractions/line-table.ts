@@ -13,6 +13,7 @@ import {
   type Line,
   ofAlong,
   ofSteps,
+  type Units,
 } from './line-numbers.ts';
 
 /**
@@ -212,12 +213,12 @@ class LineWriter {
     setWide(words, at + LINE_FIELDS.step, crossings.step);
     setQuotient(words, at + LINE_FIELDS.quotient, crossings);
     if (line.ds === 0) return;
-    const cell = Number(crossings.whole >> 31n);
+    const { cells: cell } = crossings.whole;
     const border = line.ds > 0 ? cell + 1 : cell;
     const borders = crossingsOfBorders(line, border);
     words[at + LINE_FIELDS.border] = border;
-    words[at + LINE_FIELDS.borderWhole] = Number(BigInt.asUintN(32, borders.whole));
-    words[at + LINE_FIELDS.borderStep] = Number(BigInt.asUintN(32, borders.step));
+    words[at + LINE_FIELDS.borderWhole] = lowWord(borders.whole);
+    words[at + LINE_FIELDS.borderStep] = lowWord(borders.step);
     setQuotient(words, at + LINE_FIELDS.borderQuotient, borders);
   }
 
@@ -257,9 +258,14 @@ function setEnd(words: Uint32Array, at: number, which: 0 | 1, line: Line, { t, s
   words[at + LINE_FIELDS.startArea + which] = isSide ? t.fixed : areaBefore(line, t.local, local, isFlat);
 }
 
-function setWide(words: Uint32Array, at: number, value: bigint): void {
-  words[at] = Number(BigInt.asUintN(32, value));
-  words[at + 1] = Number(BigInt.asUintN(32, value >> 32n));
+/** Writes an integer modulo 2⁶⁴: two words, the low one first. */
+function setWide(words: Uint32Array, at: number, value: Units): void {
+  words[at] = lowWord(value);
+  words[at + 1] = Math.floor(value.cells / 2);
+}
+
+function lowWord({ cells, part }: Units): number {
+  return (cells % 2 === 0 ? 0 : 2 ** 31) + part;
 }
 
 /** For each row, the sum over all rows before it. */

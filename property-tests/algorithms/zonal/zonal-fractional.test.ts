@@ -10,7 +10,6 @@ import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { decodeItems, encodeItems } from '../../../graph/remote/wire.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
-import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { STEPS, sharesOf, unitGrid, type WholeZone, wholeZones } from '../../support/shares-support.ts';
 import { isNodata, plain, rasterOf } from '../../support/zonal-support.ts';
@@ -161,8 +160,8 @@ async function sharesByZone(all: readonly WholeZone[], fill?: 'union' | 'even-od
 }
 
 describe('statistics by fractions', () => {
-  onEveryBackend((opened) => {
-    test.prop([zones, someCells, fc.constantFrom('union' as const, 'even-odd' as const)], { numRuns: caseCount(50) })(
+  onEveryBackend((opened, { runs }) => {
+    test.prop([zones, someCells, fc.constantFrom('union' as const, 'even-odd' as const)], { numRuns: 2 * runs })(
       'are those of whole numbers with the shares of cells, rounded once, and the same bytes',
       async (all, given, fill) => {
         const raster = someRaster(given);
@@ -180,7 +179,7 @@ describe('statistics by fractions', () => {
       },
     );
 
-    test.prop([ring, someCells], { numRuns: caseCount(30) })(
+    test.prop([ring, someCells], { numRuns: Math.ceil(runs / 2) })(
       'of a zone and of what is left of the plane are together those of all cells',
       async (ring, given) => {
         const far = 2 ** 30;
@@ -200,7 +199,7 @@ describe('statistics by fractions', () => {
     );
 
     test.prop([zones, someCells, fc.integer({ min: 33, max: 50 }), fc.nat(), fc.constantFrom(32, 64)], {
-      numRuns: caseCount(10),
+      numRuns: Math.ceil(runs / 4),
     })('are the same in small windows, beside an overlay, in parts, and in several rasters', async (...given) => {
       const [all, kind, width, cut, tile] = given;
       const { context } = opened();
