@@ -1,11 +1,17 @@
 export * from './bits.ts';
 export * from './choose.ts';
+export * from './exponentials.ts';
+export * from './float-arithmetic.ts';
 export * from './halves.ts';
+export * from './inverse-trigonometry.ts';
+export * from './logarithms.ts';
 export * from './morton.ts';
 export * from './orientation.ts';
+export * from './powers.ts';
 export * from './rounding.ts';
 export * from './segments.ts';
 export type * from './shapes.ts';
 export * from './sortable.ts';
+export * from './trigonometry.ts';
 export * from './wide.ts';
 export * from './wide-products.ts';

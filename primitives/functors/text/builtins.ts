@@ -1,5 +1,7 @@
 import type { OperationName, ScalarType } from '../../ir/ir.ts';
 import { arityOf, factsOf, operationNames, typeOf, wgslOf } from '../../ir/operations.ts';
+import { FLOAT_FUNCTIONS } from '../standard/float-functions.ts';
+import { type F32, Value } from '../value.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position } from './source.ts';
@@ -20,10 +22,12 @@ const operations: ReadonlyMap<string, OperationName> = new Map(
 );
 
 /** Names of the built-in WGSL functions that functors support, except `bitcast` and `arrayLength`. */
-export const builtinNames: readonly string[] = [...operations.keys(), 'clamp'];
+export const builtinNames: readonly string[] = [...operations.keys(), 'clamp', ...Object.keys(FLOAT_FUNCTIONS)];
 
 /** Records a call of a built-in WGSL function and returns its result. */
 export function applyBuiltin(position: Position, name: string, args: readonly Argument[]): TextValue {
+  const floats = FLOAT_FUNCTIONS[name];
+  if (floats !== undefined) return applyFloats(position, name, floats, args);
   const operation = operations.get(name);
   requireCount(position, name, args, operation === undefined ? 3 : arityOf(operation));
   if (name === 'select') return applySelect(args);
@@ -35,6 +39,20 @@ export function applyBuiltin(position: Position, name: string, args: readonly Ar
   if (name === 'min' || name === 'max') return extreme(position, name, values[0]!, values[1]!);
   const operands = values.map((value) => concrete(position, value));
   return applyOperation(position, name, operation, operands);
+}
+
+/** Records a call of a function of f32. */
+function applyFloats(
+  position: Position,
+  name: string,
+  of: (...numbers: readonly F32[]) => F32,
+  args: readonly Argument[],
+): TextValue {
+  requireCount(position, name, args, of.length);
+  const numbers = args.map(({ value, position: at }) => {
+    return new Value<'f32'>(coerceScalar(at, value, 'f32', `An argument of ${name}`).operand);
+  });
+  return { type: 'f32', operand: of(...numbers).operand };
 }
 
 /** Records the conversion `T(x)` of a value to a scalar type. */

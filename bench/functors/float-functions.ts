@@ -1,0 +1,236 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import type { Context } from '../../primitives/context/context.ts';
+import { bitsToF32, bitsToU32 } from '../../primitives/functors/standard/bits.ts';
+import { FLOAT_FUNCTIONS } from '../../primitives/functors/standard/float-functions.ts';
+import { type Column, f32, fn, map, plus, reduce, select, sequence, u32, uniform } from '../../primitives/index.ts';
+import { openNamed } from '../shared/options.ts';
+import { programOptions } from '../shared/program-options.ts';
+
+/**
+ * Measures the functions of f32 against f64: the largest error, in units in the last place of the exact result, over all
+ * 2³² arguments, and over pairs of a sequence for functions of several arguments; and where it is. Results that are
+ * subnormal may be zero. `fma` and `remainder` must be exact.
+ *
+ * With `--webgpu`, the device computes the same, and sums of hashes of all results are compared with those of workers:
+ * where arguments and results are normal, every bit must be equal.
+ *
+ * node --import tsx bench/functors/float-functions.ts [FUNCTION …] [--arguments 4294967296] [--pairs 1073741824]
+ *   [--processes N] [--webgpu] [--adapter hardware|software]
+ */
+const options = programOptions({
+  ...{ arguments: 2 ** 32, pairs: 2 ** 30, processes: availableParallelism(), only: '', part: -1 },
+  ...{ webgpu: false, adapter: 'hardware' },
+});
+
+/** Number of results that one launch computes. */
+const CHUNK = 2 ** 22;
+
+/** The functions in f64, whose errors are far below a unit of f32. */
+const EXACT: { readonly [name: string]: (...numbers: readonly number[]) => number } = {
+  ...Object.fromEntries(
+    ['sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'exp', 'expm1', 'log', 'log2', 'log1p'].map(pick),
+  ),
+  ...Object.fromEntries(['sinh', 'cosh', 'tanh', 'cbrt', 'hypot', 'sign'].map(pick)),
+  exp2: (x) => 2 ** x!,
+  pow: (x, y) => (x === 1 || (x === -1 && Math.abs(y!) === Number.POSITIVE_INFINITY) ? 1 : x! ** y!),
+  fract: (x) => Math.min(Math.fround(x! - Math.floor(x!)), 1 - 2 ** -24),
+  remainder: (x, y) => x! % y!,
+  fma: exactFma,
+};
+
+function pick(name: string): [string, (...numbers: readonly number[]) => number] {
+  return [name, Math[name as 'sin'] as (...numbers: readonly number[]) => number];
+}
+
+/** a · b + c, rounded to odd in f64, so that rounding it to f32 rounds once. */
+function exactFma(a?: number, b?: number, c?: number): number {
+  const product = a! * b!;
+  const sum = product + c!;
+  if (!Number.isFinite(sum)) return sum;
+  const of = sum - product;
+  const lost = product - (sum - of) + (c! - of);
+  const bits = new BigInt64Array(Float64Array.of(sum).buffer);
+  if (lost !== 0 && (bits[0]! & 1n) === 0n) bits[0]! += lost > 0 === sum > 0 ? 1n : -1n;
+  return new Float64Array(bits.buffer)[0]!;
+}
+
+interface Found {
+  readonly name: string;
+  worst: number;
+  at: readonly number[];
+  wrong: number;
+  wrongAt: readonly number[];
+  readonly hashes: number[];
+}
+
+const names = Object.keys(EXACT).filter((name) => options.only === '' || options.only.split(',').includes(name));
+
+/** The number of chunks of a function. */
+function chunksOf(name: string): number {
+  return Math.ceil((FLOAT_FUNCTIONS[name]!.length === 1 ? options.arguments : options.pairs) / CHUNK);
+}
+
+async function measureAll(): Promise<void> {
+  const parts = Array.from({ length: options.processes }, (_, part) => part);
+  const device = options.webgpu ? hashesOnDevice() : undefined;
+  const all = await Promise.all(parts.map(foundBy));
+  const hashes = await device;
+  console.log('| function | arguments | largest error, ulp | at | not as IEEE 754 says | equal bytes on the device |');
+  console.log('| --- | --- | --- | --- | --- | --- |');
+  for (const name of names) {
+    const found = all.map((part) => part.find((each) => each.name === name)!);
+    const worst = found.reduce((a, b) => (b.worst > a.worst ? b : a));
+    const wrong = found.reduce((sum, each) => sum + each.wrong, 0);
+    const where = found.find((each) => each.wrong > 0)?.wrongAt.join(', ') ?? '';
+    const own = found.flatMap((each) => each.hashes);
+    const equal = hashes === undefined ? '' : hashes.get(name)!.every((hash) => own.includes(hash)) ? 'all' : 'NO';
+    const count = chunksOf(name) * CHUNK;
+    console.log(
+      `| ${name} | ${count} | ${worst.worst.toFixed(3)} | ${worst.at.join(', ')} | ${wrong} ${where} | ${equal} |`,
+    );
+  }
+}
+
+async function foundBy(part: number): Promise<readonly Found[]> {
+  const args = process.argv.slice(2).concat('--part', String(part), '--processes', String(options.processes));
+  const child = fork(new URL(import.meta.url), args, { execArgv: process.execArgv });
+  const [found] = (await once(child, 'message')) as [readonly Found[]];
+  return found;
+}
+
+async function measurePart(part: number): Promise<void> {
+  const all: Found[] = [];
+  await using context = await openNamed({ backend: 'workers', adapter: undefined, workers: 1 });
+  for (const name of names) {
+    const found: Found = { name, worst: 0.5, at: [], wrong: 0, wrongAt: [], hashes: [] };
+    for (let chunk = part; chunk < chunksOf(name); chunk += options.processes)
+      await measureChunk(context, found, chunk);
+    all.push(found);
+  }
+  process.send!(all);
+  process.disconnect();
+}
+
+async function hashesOnDevice(): Promise<ReadonlyMap<string, readonly number[]>> {
+  await using context = await openNamed({ backend: 'webgpu', adapter: options.adapter, workers: undefined });
+  const hashes = new Map<string, number[]>();
+  for (const name of names) {
+    const own: number[] = [];
+    for (let chunk = 0; chunk < chunksOf(name); chunk++) own.push(await hashOf(context, name, chunk));
+    hashes.set(name, own);
+  }
+  return hashes;
+}
+
+const TINY = 2 ** -126;
+
+async function measureChunk(context: Context, found: Found, chunk: number): Promise<void> {
+  const { name } = found;
+  const exact = EXACT[name]!;
+  const { given, results } = columnsOf(context, name, chunk);
+  const numbers = await Promise.all(given.map((column) => context.read(column)));
+  const got = await context.read(results);
+  found.hashes.push(await hashOf(context, name, chunk));
+  const [x, y, z] = numbers as [Float32Array, Float32Array, Float32Array];
+  const mustBeExact = name === 'fma' || name === 'remainder' || name === 'fract' || name === 'sign';
+  const args = (at: number): number[] => numbers.map((column) => column[at]!);
+  for (let at = 0; at < got.length; at++) {
+    const expected = exact(x[at]!, y?.[at] ?? 0, z?.[at] ?? 0);
+    const result = got[at]!;
+    // Results that are rounded as the exact ones have an error of at most a half.
+    if (Object.is(Math.fround(expected), result)) continue;
+    if (mustBeExact || !isAlike(result, expected)) {
+      if (found.wrong++ === 0) found.wrongAt = args(at);
+    } else if (Math.abs(expected) >= TINY && Number.isFinite(result)) {
+      note(found, Math.abs(result - expected) / unitOf(expected), at, args);
+    }
+  }
+  context.dispose(results);
+}
+
+/** Whether a result is of the kind of the exact one: a number of the same sign, or zero or near for subnormal ones. */
+function isAlike(result: number, expected: number): boolean {
+  if (Number.isNaN(result) || Number.isNaN(expected) || expected === 0) return false;
+  if (!Number.isFinite(result) || Math.abs(expected) > LARGEST) return Math.abs(expected / LARGEST - 1) < 2 ** -22;
+  if (Math.abs(expected) >= TINY) return result / expected > 0;
+  return result === 0 || Math.abs(result - expected) <= 2 * SMALLEST;
+}
+
+const SMALLEST = 2 ** -149;
+const LARGEST = 3.4028234663852886e38;
+
+function note(found: Found, error: number, at: number, args: (at: number) => number[]): void {
+  if (error <= found.worst) return;
+  found.worst = error;
+  found.at = args(at);
+}
+
+const number = new Float32Array(1);
+const word = new Uint32Array(number.buffer);
+
+/** The unit in the last place of f32 at a number. */
+function unitOf(x: number): number {
+  number[0] = Math.abs(x);
+  const exponent = word[0]! >>> 23;
+  return 2 ** (Math.max(exponent, 1) - 150);
+}
+
+/** Arguments as bits: every word at most once; for several arguments, words of a sequence that mixes well. */
+const argument = fn(
+  'argument',
+  { index: u32, chunk: uniform(u32), salt: uniform(u32), isPlain: uniform(u32) },
+  f32,
+  ({ index, chunk, salt, isPlain }) => {
+    const at = chunk.mul(CHUNK).add(index);
+    const mixed = [0x7feb352d, 0x846ca68b].reduce((x, by) => x.xor(x.shr(16)).mul(by), at.add(salt).mul(0x9e3779b9));
+    return bitsToF32(select(mixed.xor(mixed.shr(15)), at.mul(0x9e3779b1), isPlain.ne(0)));
+  },
+);
+
+function columnsOf(context: Context, name: string, chunk: number): { given: Column<'f32'>[]; results: Column<'f32'> } {
+  const { length } = FLOAT_FUNCTIONS[name]!;
+  const index = sequence(CHUNK);
+  const given = ['x', 'y', 'z'].slice(0, length).map((_, place) => {
+    return map(argument, { index, chunk, salt: (0x51ed270b * (place + 1)) >>> 0, isPlain: Number(length === 1) });
+  });
+  return { given, results: context.materialize(applied(name, given)) };
+}
+
+function applied(name: string, given: readonly Column<'f32'>[]): Column<'f32'> {
+  const own = FLOAT_FUNCTIONS[name]!;
+  const fields = Object.fromEntries(given.map((_, place) => [`x${place}`, f32]));
+  const functor = fn(name, fields, f32, (values) => own(...(Object.values(values) as never[])));
+  return map(
+    functor,
+    Object.fromEntries(given.map((column, place) => [`x${place}`, column])) as never,
+  ) as Column<'f32'>;
+}
+
+const hashed = fn('hashed', { index: u32, x: f32, y: f32, z: f32, result: f32 }, u32, ({ index, x, y, z, result }) => {
+  const isNormal = [x, y, z, result].map((number) => {
+    const exponent = bitsToU32(number).shr(23).and(0xff);
+    return exponent.ne(0).and(exponent.ne(255));
+  });
+  const all = isNormal.reduce((so, next) => so.and(next));
+  return select(u32(0), bitsToU32(result).mul(0x9e3779b1).xor(index).mul(0x85ebca6b), all);
+});
+
+/** The sum of hashes of the results of a chunk, of those where arguments and result are normal. */
+async function hashOf(context: Context, name: string, chunk: number): Promise<number> {
+  const sum = context.scope(() => {
+    const { given, results } = columnsOf(context, name, chunk);
+    const [x, y = x, z = x] = given as [Column<'f32'>, Column<'f32'>?, Column<'f32'>?];
+    return reduce(
+      map(hashed, { index: sequence(CHUNK), x, y, z, result: results } as never) as Column<'u32'>,
+      plus(u32),
+    );
+  });
+  const [hash] = await context.read(sum);
+  context.dispose(sum);
+  return hash!;
+}
+
+if (options.part >= 0) await measurePart(options.part);
+else await measureAll();

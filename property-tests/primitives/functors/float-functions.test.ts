@@ -1,0 +1,174 @@
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { createWorkersBackend } from '../../../backends/workers/index.ts';
+import { Context } from '../../../primitives/context/context.ts';
+import { FLOAT_FUNCTIONS } from '../../../primitives/functors/standard/float-functions.ts';
+import type { F32 } from '../../../primitives/functors/value.ts';
+import { type Column, f32, fn, map, wgsl } from '../../../primitives/index.ts';
+import { caseCount } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
+import { openTestBackend } from '../../support/webgpu-support.ts';
+
+/** A function in f64, and how far from it the function of f32 may be, in units in the last place. */
+const EXACT: { readonly [name: string]: readonly [exact: (...numbers: number[]) => number, units: number] } = {
+  sin: [Math.sin, 1],
+  cos: [Math.cos, 1],
+  tan: [Math.tan, 1],
+  asin: [Math.asin, 2],
+  acos: [Math.acos, 2],
+  atan: [Math.atan, 2],
+  atan2: [Math.atan2, 2],
+  exp: [Math.exp, 1],
+  exp2: [(x) => 2 ** x!, 2],
+  expm1: [Math.expm1, 2],
+  log: [Math.log, 1],
+  log2: [Math.log2, 1],
+  log1p: [Math.log1p, 1],
+  pow: [ieeePower, 1],
+  sinh: [Math.sinh, 2],
+  cosh: [Math.cosh, 2],
+  tanh: [Math.tanh, 2],
+  cbrt: [Math.cbrt, 1],
+  hypot: [Math.hypot, 2],
+  fma: [fusedByIntegers, 0.5],
+  fract: [(x) => Math.min(Math.fround(x! - Math.floor(x!)), 1 - 2 ** -24), 0.5],
+  sign: [Math.sign, 0.5],
+  mix: [(a, b, t) => Math.fround(a! * Math.fround(1 - t!)) + Math.fround(b! * t!), 0.5],
+  remainder: [(x, y) => x! % y!, 0.5],
+};
+
+function ieeePower(x?: number, y?: number): number {
+  return x === 1 || (x === -1 && Math.abs(y!) === Number.POSITIVE_INFINITY) ? 1 : x! ** y!;
+}
+
+/** a · b + c by integers in units of 2⁻²⁹⁸, rounded once to f32. */
+function fusedByIntegers(a?: number, b?: number, c?: number): number {
+  if (![a, b, c].every(Number.isFinite)) return Math.fround(Math.fround(a! * b!) + c!);
+  const sum = unitsOf(a!) * unitsOf(b!) + (unitsOf(c!) << 149n);
+  if (sum === 0n) return a! * b! + c!;
+  const size = sum < 0n ? -sum : sum;
+  const drop = BigInt(Math.max(size.toString(2).length - 24, 149));
+  const [kept, rest, half] = [size >> drop, size & ((1n << drop) - 1n), 1n << (drop - 1n)];
+  const isUp = rest > half || (rest === half && (kept & 1n) === 1n);
+  return (sum < 0n ? -1 : 1) * Number(isUp ? kept + 1n : kept) * 2 ** (Number(drop) - 298);
+}
+
+/** A finite f32 in units of 2⁻¹⁴⁹. */
+function unitsOf(x: number): bigint {
+  const bits = new Uint32Array(Float32Array.of(x).buffer)[0]!;
+  const exponent = (bits >>> 23) & 0xff;
+  const significand = BigInt((bits & 0x7fffff) | (exponent > 0 ? 0x800000 : 0));
+  const units = significand << BigInt(Math.max(exponent, 1) - 1);
+  return bits >>> 31 ? -units : units;
+}
+
+const EDGES = [0, 0.5, 1, 1.5, 2, 3, 9, Math.PI, Math.PI / 2, 2 ** -126, 2 ** -149, 2 ** 127, 3.4028234663852886e38]
+  .concat([2 ** -13, 2 ** -26, 0.41421357, 0.6, 2 ** 15, 16367173 * 2 ** 72, 88.72284, 103.97, 126, 128, 149, 150])
+  .concat([2 ** 24, 2 ** 23 + 0.5, 1 - 2 ** -24, 1 + 2 ** -23, 5.0e-324, Number.POSITIVE_INFINITY, Number.NaN]);
+const anyNumber = fc.oneof(
+  fc.constantFrom(...EDGES, ...EDGES.map((x) => -x)).map(Math.fround),
+  fc.float(),
+  fc.float({ min: -8, max: 8 }),
+  fc.integer({ min: -300, max: 300 }),
+);
+
+type Numbers = [number, number, number];
+const many = fc.array(fc.tuple(anyNumber, anyNumber, anyNumber) as fc.Arbitrary<Numbers>, {
+  minLength: 64,
+  maxLength: 256,
+});
+
+/** Runs a function over rows of numbers. */
+async function computed(context: Context, name: string, rows: readonly Numbers[]): Promise<Float32Array> {
+  const own = FLOAT_FUNCTIONS[name]!;
+  const fields = ['x', 'y', 'z'].slice(0, own.length);
+  const functor = fn(name, Object.fromEntries(fields.map((field) => [field, f32])), f32, (values) =>
+    own(...(Object.values(values) as F32[])),
+  );
+  const result = context.scope(() => {
+    const columns = fields.map((field, at) => [field, context.column(Float32Array.from(rows, (row) => row[at]!))]);
+    return context.materialize(map(functor, Object.fromEntries(columns)) as Column<'f32'>);
+  });
+  const found = await context.read(result);
+  context.dispose(result);
+  return found;
+}
+
+const TINY = 2 ** -126;
+const isSubnormal = (x: number): boolean => x !== 0 && Math.abs(x) < TINY;
+
+function unitOf(x: number): number {
+  return 2 ** (Math.max((new Uint32Array(Float32Array.of(Math.abs(x)).buffer)[0]! >>> 23) & 0xff || 1, 1) - 150);
+}
+
+describe('functions of f32', () => {
+  let contexts: { readonly reference: Context; readonly workers: Context; readonly webgpu: Context };
+  beforeAll(async () => {
+    contexts = {
+      reference: new Context(createReferenceBackend()),
+      workers: new Context(await createWorkersBackend({ workers: 2 })),
+      webgpu: new Context(await openTestBackend()),
+    };
+  }, 60_000);
+  afterAll(() => Promise.all(Object.values(contexts ?? {}).map((context) => context.close())));
+
+  test('are all compared', () => {
+    expect(Object.keys(EXACT).sort()).toEqual(Object.keys(FLOAT_FUNCTIONS).sort());
+  });
+
+  describe.each(Object.keys(EXACT))('%s', (name) => {
+    const [exact, units] = EXACT[name]!;
+    const given = FLOAT_FUNCTIONS[name]!.length;
+
+    test.prop([many], { numRuns: caseCount(8) })(
+      'is as near as it says, with the bits of IEEE 754 elsewhere',
+      async (rows) => {
+        const found = await computed(contexts.workers, name, rows);
+        rows.forEach((row, at) => {
+          const expected = exact(...row.slice(0, given).map(Math.fround));
+          const rounded = Math.fround(expected);
+          const place = `${name}(${row.slice(0, given)})`;
+          if (Number.isNaN(rounded) || rounded === 0 || units === 0.5) expect(found[at], place).toBe(rounded);
+          else if (isSubnormal(rounded)) expect(Math.abs(found[at]! - expected), place).toBeLessThanOrEqual(2 ** -148);
+          else if (Number.isFinite(rounded) && Number.isFinite(found[at]!))
+            expect(Math.abs(found[at]! - expected) / unitOf(expected), place).toBeLessThanOrEqual(units);
+          else expect(Math.fround(expected * (1 + 2 ** -22)), place).toBe(Math.fround(found[at]! * (1 + 2 ** -22)));
+        });
+      },
+    );
+
+    test.prop([many], { numRuns: caseCount(3) })(
+      'has the same bits everywhere where numbers are normal',
+      async (rows) => {
+        const expected = await computed(contexts.reference, name, rows);
+        const bits = new Uint32Array(expected.buffer);
+        for (const backend of ['workers', 'webgpu'] as const) {
+          const found = await computed(contexts[backend], name, rows);
+          const own = new Uint32Array(found.buffer);
+          rows.forEach((row, at) => {
+            const numbers = [...row.slice(0, given).map(Math.fround), expected[at]!];
+            if (numbers.some(isSubnormal)) return;
+            const isSame = own[at] === bits[at] || (Number.isNaN(expected[at]) && Number.isNaN(found[at]));
+            expect(isSame ? expected[at] : found[at], `${backend} ${name}(${row.slice(0, given)})`).toBe(expected[at]);
+          });
+        }
+      },
+    );
+  });
+
+  test.prop([fc.integer({ min: -4096, max: 4096 }), fc.nat(24)])(
+    'whole powers that f32 has are exact',
+    async (x, y) => {
+      const power = x ** y;
+      fc.pre(Math.fround(power) === power);
+      expect((await computed(contexts.reference, 'pow', [[x, y, 0]]))[0]).toBe(power);
+    },
+  );
+
+  test('can be called in text', async () => {
+    const f = wgsl('fn f(x: f32) -> f32 { return sin(x) + pow(x, 2) + mix(1, x, 0.5); }');
+    const x = contexts.reference.column(Float32Array.of(2));
+    const [found] = (await contexts.reference.read(map(f, { x } as never) as never)) as unknown as Float32Array;
+    expect(found).toBe(Math.fround(Math.fround(Math.fround(Math.sin(2)) + 4) + 1.5));
+  });
+});
