@@ -7,6 +7,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'algorithms/tables/floats.ts': ['max(...ends.map(Math.abs))'],
     'backends/webgpu/transfers/downloads.ts': ['read(...args)'],
     'backends/workers/kernels/rows/grid-rows.ts': ['(...operation)'],
+    'bench/functors/float-functions.ts': ['own(...(Object.values(values) as never[]))'],
     'bench/polygons/polygon-geos.ts': ['of(...counts(first))', 'of(...counts(second))'],
     'bench/quadtree/join-layers.ts': ['search(...box)'],
     'bench/quadtree/queries.ts': ['search(...box)'],
@@ -14,6 +15,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'cli/imported.ts': ['(...args)'],
     'cli/reconcile-crs.ts': ['max(...x)', 'max(...y)', 'min(...x)', 'min(...y)'],
     'primitives/context/watched-backend.ts': ['(...args)'],
+    'primitives/functors/text/builtins.ts': ['own(...numbers)'],
   },
   'The columns, words or captures of one thing, of which its type has a few.': {
     'algorithms/tables/table.ts': ['dispose(...words)'],

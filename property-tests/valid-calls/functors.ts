@@ -52,6 +52,7 @@ function valuesOf(shape: Arguments | { readonly type: string }): unknown {
 }
 
 const one = (value: object) => (): Arguments => ({ x: value });
+const ofFloat = <N extends string>(name: N): [N, () => Arguments] => [name, one(f)];
 const body = (): void => {};
 const literal = (): Arguments => ({ value: 1 });
 const identity = fn({ x: u32 }, u32, ({ x }) => x);
@@ -70,6 +71,16 @@ const inBodies: readonly (readonly [name: keyof typeof q, args: () => Arguments]
   ['clamp', () => ({ x: a, low: 1, high: 2 })],
   ['dotOfHalves', () => ({ a, b: a })],
   ['f32', literal],
+  ...(['sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'exp', 'exp2', 'expm1', 'log', 'log2', 'log1p'] as const).map(
+    ofFloat,
+  ),
+  ...(['sinh', 'cosh', 'tanh', 'cbrt', 'fract', 'sign'] as const).map(ofFloat),
+  ['atan2', () => ({ y: f, x: f })],
+  ['pow', () => ({ x: f, y: f })],
+  ['hypot', () => ({ x: f, y: f })],
+  ['remainder', () => ({ x: f, y: f })],
+  ['fma', () => ({ a: f, b: f, c: f })],
+  ['mix', () => ({ a: f, b: f, t: f })],
   ['i32', literal],
   ['i64OfI32', () => ({ a: i })],
   ['max', () => ({ first: a, second: 2 })],

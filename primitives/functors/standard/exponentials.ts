@@ -2,11 +2,11 @@ import { Let } from '../control.ts';
 import { f32, fn, i32 } from '../functor.ts';
 import type { F32, I32 } from '../value.ts';
 import { select } from './choose.ts';
-import { isNotANumber, LN2_HIGH, LN2_LOW, powerOfTwo, scaled, withSignOf } from './float-parts.ts';
+import { called, isNotANumber, LN2_HIGH, LN2_LOW, powerOfTwo, scaled, withSignOf } from './float-parts.ts';
 import { round } from './rounding.ts';
 import { polynomial } from './two-floats.ts';
 
-const LOG2_E = 1.4426950408889634;
+const LOG2_E = Math.LOG2E;
 
 /** e^x as (1 + q) · 2ᵏ, for x from −104 to 89. */
 function exponentParts(x: F32): { readonly k: I32; readonly q: F32 } {
@@ -23,7 +23,7 @@ function exponentParts(x: F32): { readonly k: I32; readonly q: F32 } {
 }
 
 /** e^x · 2ⁿ. */
-export function scaledExp(x: F32, exponent: number): F32 {
+function scaledExp(x: F32, exponent: number): F32 {
   const { k, q } = exponentParts(x.max(-104).min(90));
   return select(scaled(q.add(1), k.add(exponent)), x, isNotANumber(x));
 }
@@ -36,7 +36,7 @@ const exponential = fn('exp', { x: f32 }, f32, ({ x }) => scaledExp(x, 0));
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1, -Infinity)) })); // Float32Array [1, 2.7182817459106445, 0]
  */
 export function exp(x: F32): F32 {
-  return exponential({ x });
+  return called(exponential, { x });
 }
 
 const exponential2 = fn('exp2', { x: f32 }, f32, ({ x }) => {
@@ -60,7 +60,7 @@ const exponential2 = fn('exp2', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(10, 0.5, 128)) })); // Float32Array [1024, 1.4142135381698608, Infinity]
  */
 export function exp2(x: F32): F32 {
-  return exponential2({ x });
+  return called(exponential2, { x });
 }
 
 const exponentialLess1 = fn('expm1', { x: f32 }, f32, ({ x }) => {
@@ -75,10 +75,10 @@ const exponentialLess1 = fn('expm1', { x: f32 }, f32, ({ x }) => {
  * e to the power of x, less 1, within 2 units in the last place, also where x is near 0.
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => expm1(x));
- * await ctx.read(map(f, { x: ctx.column(Float32Array.of(1e-10, 1, -Infinity)) })); // Float32Array [1.000000013351432e-10, 1.718281865119934, -1]
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(1e-10, 1, -Infinity)) })); // Float32Array [1.000000013351432e-10, 1.7182817459106445, -1]
  */
 export function expm1(x: F32): F32 {
-  return exponentialLess1({ x });
+  return called(exponentialLess1, { x });
 }
 
 const hyperbolicSine = fn('sinh', { x: f32 }, f32, ({ x }) => {
@@ -101,7 +101,7 @@ const hyperbolicSine = fn('sinh', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1, 100)) })); // Float32Array [0, 1.175201177597046, Infinity]
  */
 export function sinh(x: F32): F32 {
-  return hyperbolicSine({ x });
+  return called(hyperbolicSine, { x });
 }
 
 const hyperbolicCosine = fn('cosh', { x: f32 }, f32, ({ x }) => {
@@ -113,10 +113,10 @@ const hyperbolicCosine = fn('cosh', { x: f32 }, f32, ({ x }) => {
  * The hyperbolic cosine, within 2 units in the last place.
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => cosh(x));
- * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1, 100)) })); // Float32Array [1, 1.543080687522888, Infinity]
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1, 100)) })); // Float32Array [1, 1.5430805683135986, Infinity]
  */
 export function cosh(x: F32): F32 {
-  return hyperbolicCosine({ x });
+  return called(hyperbolicCosine, { x });
 }
 
 const hyperbolicTangent = fn('tanh', { x: f32 }, f32, ({ x }) => {
@@ -141,5 +141,5 @@ const hyperbolicTangent = fn('tanh', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1, 100)) })); // Float32Array [0, 0.7615941762924194, 1]
  */
 export function tanh(x: F32): F32 {
-  return hyperbolicTangent({ x });
+  return called(hyperbolicTangent, { x });
 }

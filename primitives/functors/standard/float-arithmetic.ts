@@ -3,7 +3,7 @@ import { f32, fn, i32, u32 } from '../functor.ts';
 import type { F32, I32, U32 } from '../value.ts';
 import { bitsToF32, bitsToI32, bitsToU32, clz, mulhi } from './bits.ts';
 import { select } from './choose.ts';
-import { isFiniteNumber, scaled, withSignOf } from './float-parts.ts';
+import { called, isFiniteNumber, scaled, withSignOf } from './float-parts.ts';
 import { floor } from './rounding.ts';
 
 /**
@@ -13,9 +13,13 @@ import { floor } from './rounding.ts';
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(1.25, -0.25, -1e-8)) })); // Float32Array [0.25, 0.75, 0.9999999403953552]
  */
 export function fract(x: F32): F32 {
+  return called(fraction, { x });
+}
+
+const fraction = fn('fract', { x: f32 }, f32, ({ x }) => {
   const part = Let(x.sub(floor(x)));
   return select(part, f32(1 - 2 ** -24), part.ge(1));
-}
+});
 
 /**
  * 1 above 0, −1 below 0, and x itself for zeros and NaN.
@@ -24,8 +28,10 @@ export function fract(x: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(5, -0.5, -0)) })); // Float32Array [1, -1, -0]
  */
 export function sign(x: F32): F32 {
-  return select(select(x, f32(1), x.gt(0)), f32(-1), x.lt(0));
+  return called(signum, { x });
 }
+
+const signum = fn('sign', { x: f32 }, f32, ({ x }) => select(select(x, f32(1), x.gt(0)), f32(-1), x.lt(0)));
 
 /**
  * a · (1 − t) + b · t, each operation rounded: exactly a for t = 0, and exactly b for t = 1, if both are finite.
@@ -34,8 +40,10 @@ export function sign(x: F32): F32 {
  * await ctx.read(map(f, { t: ctx.column(Float32Array.of(0, 1)) })); // Float32Array [16777216, 0.10000000149011612]
  */
 export function mix(a: F32, b: F32, t: F32): F32 {
-  return a.mul(f32(1).sub(t)).add(b.mul(t));
+  return called(mixture, { a, b, t });
 }
+
+const mixture = fn('mix', { a: f32, b: f32, t: f32 }, f32, ({ a, b, t }) => a.mul(f32(1).sub(t)).add(b.mul(t)));
 
 interface Decoded {
   /** The significand, a whole number below 2²⁴. */
@@ -154,15 +162,15 @@ function plus(a: Words, b: Words, carryIn: U32): Words {
  * a · b + c, rounded once, also where the device fuses nothing: all operations are on integers. So it takes some ten times as
  * long as a product and a sum. Zeros and infinities as in IEEE 754. If the product is 0, the result is the sum of both.
  * @example
- * const f = fn({ a: f32, b: f32 }, { rounded: f32, fused: f32 }, ({ a, b }) => ({
- *   rounded: a.mul(b).sub(1),
- *   fused: fma(a, b, f32(-1)),
+ * const f = fn({ a: f32, c: f32 }, { rounded: f32, fused: f32 }, ({ a, c }) => ({
+ *   rounded: a.mul(a).add(c),
+ *   fused: fma(a, a, c),
  * }));
- * const [a, b] = [1 + 2 ** -12, 1 - 2 ** -12].map((x) => ctx.column(Float32Array.of(x)));
- * await ctx.read(map(f, { a, b })); // { rounded: Float32Array [0], fused: Float32Array [-5.960464477539063e-8] }
+ * const [a, c] = [1 + 2 ** -12, -1 - 2 ** -11].map((x) => ctx.column(Float32Array.of(x)));
+ * await ctx.read(map(f, { a, c })); // { rounded: Float32Array [0], fused: Float32Array [5.960464477539063e-8] }
  */
 export function fma(a: F32, b: F32, c: F32): F32 {
-  return fused({ a, b, c });
+  return called(fused, { a, b, c });
 }
 
 const rest = fn('remainder', { x: f32, y: f32 }, f32, ({ x, y }) => {
@@ -193,5 +201,5 @@ const rest = fn('remainder', { x: f32, y: f32 }, f32, ({ x, y }) => {
  * await ctx.read(map(f, { x, y })); // Float32Array [1.5, -1, 0.0]
  */
 export function remainder(x: F32, y: F32): F32 {
-  return rest({ x, y });
+  return called(rest, { x, y });
 }

@@ -1,6 +1,7 @@
 import { Let } from '../control.ts';
-import { f32 } from '../functor.ts';
-import type { Bool, F32, I32 } from '../value.ts';
+import { type Functor, f32 } from '../functor.ts';
+import type { Scalar } from '../shapes.ts';
+import { type Bool, type F32, type I32, requireOperand } from '../value.ts';
 import { bitsToF32, bitsToI32, bitsToU32 } from './bits.ts';
 import { select } from './choose.ts';
 
@@ -45,4 +46,15 @@ export function logParts(x: F32): { readonly k: F32; readonly f: F32 } {
   const k = Let(bits.sub(0x3f3504f3).shr(23));
   const f = bitsToF32(bits.sub(k.shl(23))).sub(1);
   return { k: f32(select(k, k.sub(149), isSmall)), f };
+}
+
+type Floats<N extends string> = { readonly [name in N]: Scalar<'f32'> };
+
+/** Calls a functor of f32. Errors name the arguments as the caller does. */
+export function called<N extends string>(
+  functor: Functor<Floats<N>, Scalar<'f32'>>,
+  given: { readonly [name in N]: F32 },
+): F32 {
+  for (const [name, value] of Object.entries(given)) requireOperand(functor.functorName, name, value);
+  return functor(given as never) as F32;
 }

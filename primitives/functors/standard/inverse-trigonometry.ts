@@ -3,7 +3,7 @@ import { f32, fn } from '../functor.ts';
 import type { F32 } from '../value.ts';
 import { bitsToU32 } from './bits.ts';
 import { select } from './choose.ts';
-import { HALF_PI_HIGH, HALF_PI_LOW, isNotANumber, withSignOf } from './float-parts.ts';
+import { called, HALF_PI_HIGH, HALF_PI_LOW, isNotANumber, withSignOf } from './float-parts.ts';
 import { sqrt } from './rounding.ts';
 import { divideTwo, polynomial, twoProduct, twoSum } from './two-floats.ts';
 
@@ -45,7 +45,7 @@ const arcSine = fn('asin', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0.5, 1, 2)) })); // Float32Array [0.5235987901687622, 1.5707963705062866, NaN]
  */
 export function asin(x: F32): F32 {
-  return arcSine({ x });
+  return called(arcSine, { x });
 }
 
 const arcCosine = fn('acos', { x: f32 }, f32, ({ x }) => {
@@ -67,7 +67,7 @@ const arcCosine = fn('acos', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(1, 0, -1)) })); // Float32Array [0, 1.5707963705062866, 3.1415927410125732]
  */
 export function acos(x: F32): F32 {
-  return arcCosine({ x });
+  return called(arcCosine, { x });
 }
 
 /** atan t for t up to tan(π/8), and `more`. */
@@ -102,7 +102,7 @@ const arcTangent = fn('atan', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1, Infinity)) })); // Float32Array [0, 0.7853981852531433, 1.5707963705062866]
  */
 export function atan(x: F32): F32 {
-  return arcTangent({ x });
+  return called(arcTangent, { x });
 }
 
 const arcTangent2 = fn('atan2', { y: f32, x: f32 }, f32, ({ y, x }) => {
@@ -138,5 +138,5 @@ const arcTangent2 = fn('atan2', { y: f32, x: f32 }, f32, ({ y, x }) => {
  * await ctx.read(map(f, { y, x })); // Float32Array [0.7853981852531433, 3.1415927410125732, -1.5707963705062866]
  */
 export function atan2(y: F32, x: F32): F32 {
-  return arcTangent2({ y, x });
+  return called(arcTangent2, { y, x });
 }

@@ -3,7 +3,7 @@ import { f32, fn } from '../functor.ts';
 import type { F32 } from '../value.ts';
 import { bitsToF32, bitsToU32 } from './bits.ts';
 import { select } from './choose.ts';
-import { isNotANumber, LN2_HIGH, LN2_LOW, logParts } from './float-parts.ts';
+import { called, isNotANumber, LN2_HIGH, LN2_LOW, logParts } from './float-parts.ts';
 import { polynomial } from './two-floats.ts';
 
 /** ln(1 + f) − f + f²/2, divided by f³. */
@@ -43,7 +43,7 @@ function logOf(k: F32, f: F32, more: F32): F32 {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(1, 10, 0, -1)) })); // Float32Array [0, 2.3025851249694824, -Infinity, NaN]
  */
 export function log(x: F32): F32 {
-  return logarithm({ x });
+  return called(logarithm, { x });
 }
 
 const logarithm1 = fn('log1p', { x: f32 }, f32, ({ x }) => {
@@ -70,7 +70,7 @@ const logarithm1 = fn('log1p', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(1e-10, 1, -1)) })); // Float32Array [1.000000013351432e-10, 0.6931471824645996, -Infinity]
  */
 export function log1p(x: F32): F32 {
-  return logarithm1({ x });
+  return called(logarithm1, { x });
 }
 
 const logarithm2 = fn('log2', { x: f32 }, f32, ({ x }) => {
@@ -95,5 +95,5 @@ const logarithm2 = fn('log2', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(8, 10, 0)) })); // Float32Array [3, 3.321928024291992, -Infinity]
  */
 export function log2(x: F32): F32 {
-  return logarithm2({ x });
+  return called(logarithm2, { x });
 }

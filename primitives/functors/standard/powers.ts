@@ -3,7 +3,7 @@ import { f32, fn, i32, u32 } from '../functor.ts';
 import type { F32 } from '../value.ts';
 import { bitsToF32, bitsToU32, mulhi } from './bits.ts';
 import { select } from './choose.ts';
-import { isNotANumber, logParts, scaled, withSignOf } from './float-parts.ts';
+import { called, isNotANumber, logParts, scaled, withSignOf } from './float-parts.ts';
 import { round, sqrt, trunc } from './rounding.ts';
 import { multiplyTwo, polynomial, quickTwoSum, type TwoFloats, twoProduct, twoSum } from './two-floats.ts';
 
@@ -81,7 +81,7 @@ const power = fn('pow', { x: f32, y: f32 }, f32, ({ x, y }) => {
  * await ctx.read(map(f, { x, y })); // Float32Array [25, 1.4142135381698608, -512]
  */
 export function pow(x: F32, y: F32): F32 {
-  return power({ x, y });
+  return called(power, { x, y });
 }
 
 const cubeRoot = fn('cbrt', { x: f32 }, f32, ({ x }) => {
@@ -111,14 +111,14 @@ const cubeRoot = fn('cbrt', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(27, -8, 2)) })); // Float32Array [3, -2, 1.2599210739135742]
  */
 export function cbrt(x: F32): F32 {
-  return cubeRoot({ x });
+  return called(cubeRoot, { x });
 }
 
 const hypotenuse = fn('hypot', { x: f32, y: f32 }, f32, ({ x, y }) => {
   const [a, b] = [x.abs(), y.abs()];
   const [large, small] = [Let(a.max(b)), Let(a.min(b))];
-  const scale = select(select(f32(1), f32(2 ** -70), large.gt(2 ** 60)), f32(2 ** 70), large.lt(2 ** -50));
-  const back = select(select(f32(1), f32(2 ** 70), large.gt(2 ** 60)), f32(2 ** -70), large.lt(2 ** -50));
+  const scale = select(select(f32(1), f32(2 ** -70), large.gt(2 ** 60)), f32(2 ** 100), large.lt(2 ** -50));
+  const back = select(select(f32(1), f32(2 ** 70), large.gt(2 ** 60)), f32(2 ** -100), large.lt(2 ** -50));
   const [p, q] = [Let(large.mul(scale)), Let(small.mul(scale))];
   const root = sqrt(p.mul(p).add(q.mul(q))).mul(back);
   const isInfinite = a.eq(INFINITY).or(b.eq(INFINITY));
@@ -134,5 +134,5 @@ const hypotenuse = fn('hypot', { x: f32, y: f32 }, f32, ({ x, y }) => {
  * await ctx.read(map(f, { x, y })); // Float32Array [5, 1.4142135130433894e+30]
  */
 export function hypot(x: F32, y: F32): F32 {
-  return hypotenuse({ x, y });
+  return called(hypotenuse, { x, y });
 }

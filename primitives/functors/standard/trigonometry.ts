@@ -3,7 +3,7 @@ import { type Functor, f32, fn, i32, u32 } from '../functor.ts';
 import type { F32, U32 } from '../value.ts';
 import { bitsToF32, bitsToU32, mulhi } from './bits.ts';
 import { select } from './choose.ts';
-import { HALF_PI_HIGH, HALF_PI_LOW, isFiniteNumber } from './float-parts.ts';
+import { called, HALF_PI_HIGH, HALF_PI_LOW, isFiniteNumber } from './float-parts.ts';
 import { round } from './rounding.ts';
 import { divideTwo, multiplyTwo, polynomial, quickTwoSum, type TwoFloats, twoSum } from './two-floats.ts';
 
@@ -133,10 +133,10 @@ const sine = fn('sin', { x: f32 }, f32, ({ x }) => {
  * count. sin ±0 = ±0; NaN for infinities.
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => sin(x));
- * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1, 1e22)) })); // Float32Array [0, 0.8414709568023682, -0.734081506729126]
+ * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1, 1e22)) })); // Float32Array [0, 0.8414709568023682, -0.7340815663337708]
  */
 export function sin(x: F32): F32 {
-  return sine({ x });
+  return called(sine, { x });
 }
 
 const cosine = fn('cos', { x: f32 }, f32, ({ x }) => select(sineOf(x, 1), f32(Number.NaN), isFiniteNumber(x).not()));
@@ -148,7 +148,7 @@ const cosine = fn('cos', { x: f32 }, f32, ({ x }) => select(sineOf(x, 1), f32(Nu
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1)) })); // Float32Array [1, 0.5403022766113281]
  */
 export function cos(x: F32): F32 {
-  return cosine({ x });
+  return called(cosine, { x });
 }
 
 const tangent = fn('tan', { x: f32 }, f32, ({ x }) => {
@@ -170,5 +170,5 @@ const tangent = fn('tan', { x: f32 }, f32, ({ x }) => {
  * await ctx.read(map(f, { x: ctx.column(Float32Array.of(0, 1)) })); // Float32Array [0, 1.557407736778259]
  */
 export function tan(x: F32): F32 {
-  return tangent({ x });
+  return called(tangent, { x });
 }

@@ -45,14 +45,14 @@ export function applyBuiltin(position: Position, name: string, args: readonly Ar
 function applyFloats(
   position: Position,
   name: string,
-  of: (...numbers: readonly F32[]) => F32,
+  own: (...numbers: readonly F32[]) => F32,
   args: readonly Argument[],
 ): TextValue {
-  requireCount(position, name, args, of.length);
+  requireCount(position, name, args, own.length);
   const numbers = args.map(({ value, position: at }) => {
     return new Value<'f32'>(coerceScalar(at, value, 'f32', `An argument of ${name}`).operand);
   });
-  return { type: 'f32', operand: of(...numbers).operand };
+  return { type: 'f32', operand: own(...numbers).operand };
 }
 
 /** Records the conversion `T(x)` of a value to a scalar type. */

@@ -32,13 +32,15 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  * code.
  *
  * The subset has the scalars u32, i32, f32 and bool, structs of them, functions with a result, `let`, `var`, `const`,
- * all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and the built-in functions abs, ceil,
- * clamp, countLeadingZeros, countOneBits, countTrailingZeros, floor, max, min, reverseBits, round, select, sqrt, trunc,
- * arrayLength and bitcast. A function may have arrays of scalars or structs, such as `var a: array<u32, 8>;` and `var b =
- * array<f32, 2>(x, y);`, whose elements are read and written by index, as those of `LocalArray`. Outside the functions,
- * `var<storage> name: array<u32>;` captures a column and `var<uniform> name: u32;` a uniform; structs become records. There are no vectors, pointers or side effects, so `&&` and `||`
- * evaluate both sides. Whatever WGSL leaves undefined (overflow of constants, division by zero, shifts by 32 or more,
- * indices out of range) has the same result as in a functor that is made by {@link fn}.
+ * all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and the built-in functions abs, acos,
+ * asin, atan, atan2, cbrt, ceil, clamp, cos, cosh, countLeadingZeros, countOneBits, countTrailingZeros, exp, exp2,
+ * expm1, floor, fma, fract, hypot, log, log1p, log2, max, min, mix, pow, remainder, reverseBits, round, select, sign,
+ * sin, sinh, sqrt, tan, tanh, trunc, arrayLength and bitcast. A function may have arrays of scalars or structs, such as
+ * `var a: array<u32, 8>;` and `var b = array<f32, 2>(x, y);`, whose elements are read and written by index, as those of
+ * `LocalArray`. Outside the functions, `var<storage> name: array<u32>;` captures a column and `var<uniform> name: u32;`
+ * a uniform; structs become records. There are no vectors, pointers or side effects, so `&&` and `||` evaluate both
+ * sides. Whatever WGSL leaves undefined (overflow of constants, division by zero, shifts by 32 or more, indices out of
+ * range) has the same result as in a functor that is made by {@link fn}.
  *
  * If `wgsl` is used as a template tag, errors name the line in the author's file. If it is called as a function, errors
  * name `options.name` and the line in the text. The whole text is checked immediately.
