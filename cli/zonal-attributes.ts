@@ -2,7 +2,6 @@ import { listNames, type Note } from '../algorithms/notes.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { ChosenAttributes, ZoneAttribute } from '../formats/zone-attributes.ts';
-import type { ZonalOptions } from './zonal-arguments.ts';
 
 /**
  * Parses the names of attributes, of which there may be several lists.
@@ -31,7 +30,7 @@ const OWN_COLUMNS = ['raster', 'band', 'zone', 'lower', 'upper', 'count', 'kind'
 /** Gives attributes names that no other column of the outputs has, and notes which were renamed. */
 export function withFreeNames(
   attributes: readonly ZoneAttribute[],
-  { statistics = DEFAULT_NAMES }: Pick<ZonalOptions, 'statistics'>,
+  { statistics = DEFAULT_NAMES }: { readonly statistics?: readonly string[] | undefined },
 ): { readonly attributes: readonly ZoneAttribute[]; readonly notes: readonly Note[] } {
   const columns = new Set([...OWN_COLUMNS, ...statistics]);
   const isColumn = (name: string): boolean => columns.has(name) || (columns.has('frac') && name.startsWith('frac_'));
