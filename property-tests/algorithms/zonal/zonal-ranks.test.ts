@@ -97,7 +97,20 @@ function drawn(given: {
 type RasterCells = InstanceType<(typeof CELL_ARRAYS)[NarrowSample]>;
 
 onEveryBackend((opened, { runs }) => {
-  test.prop([cased, boxes, cuts, fc.boolean()], { numRuns: runs })(
+  const given = {
+    ...{ sample: 'i16' as const, some: Array.from({ length: 40 }, (_, i) => (i * 7919) % 20011), stride: 7 as const },
+    ...{ width: 90, height: 130, scaling: { scale: -0.1, offset: 3.3 } as const, isMarked: true },
+  };
+  const zones: Box[] = [
+    [0, 0, 90, 130],
+    [5, 3, 80, 60],
+    [20, 61, 90, 120],
+  ];
+  // Values are turned around, and zones end in several windows.
+  const examples: [typeof given, Box[], { tile: 32; blockRows: 1; memoryBytes: number }, boolean][] = [
+    [given, zones, { tile: 32 as const, blockRows: 1 as const, memoryBytes: 2 ** 16 }, false],
+  ];
+  test.prop([cased, boxes, cuts, fc.boolean()], { numRuns: runs, examples })(
     'statistics of ranks are those of the sorted values, wherever windows are cut',
     async (chosen, zones, { blockRows, ...limits }, isShared) => {
       const own = drawn(chosen);
