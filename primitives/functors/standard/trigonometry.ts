@@ -163,7 +163,7 @@ const tangent = fn('tan', { x: f32 }, f32, ({ x }) => {
 });
 
 /**
- * The tangent of x in radians, within 1 unit in the last place for all numbers, as {@link sin}; tan ±0 = ±0; NaN for
+ * The tangent of x in radians, within 2 units in the last place for all numbers, as {@link sin}; tan ±0 = ±0; NaN for
  * infinities.
  * @example
  * const f = fn({ x: f32 }, f32, ({ x }) => tan(x));
