@@ -184,6 +184,9 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
   ),
 );
 
+/** The names of formats that tables can be written in. Feather is another ending of Arrow. */
+const WRITTEN: { readonly [ending: string]: string } = { csv: 'CSV', json: 'JSON', arrow: 'Arrow', parquet: 'Parquet' };
+
 const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);
 
 /**
@@ -193,7 +196,7 @@ const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'ht
 export function checkTableName(path: string, option: string, also: readonly string[], remedy: string): void {
   const ending = endingOf(path);
   if (also.includes(ending) || (!OTHER_FORMATS.has(ending) && ending !== 'json')) return;
-  const written = ['csv', ...also].map((format) => format.toUpperCase()).join(' or ');
+  const written = ['csv', ...also].flatMap((format) => WRITTEN[format] ?? []).join(' or ');
   throw new UsageError('usage/format', `${option} ${path} would hold ${written}, which does not match .${ending}.`, {
     remedy,
   });

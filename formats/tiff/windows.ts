@@ -61,11 +61,12 @@ const THREAD_RUN_BYTES = 2 * 2 ** 20;
 const MAX_SPARE = 2;
 
 /**
- * Buffers that are kept for reuse as long as any reader is open, the largest first. Readers share them, so that those of a series of files take
- * no more memory than those of one: what each leaves behind would wait for the garbage collector.
+ * Buffers that are kept for reuse as long as any reader is open, the largest first. Readers share them, so that those of
+ * a series of files take no more memory than those of one: what each leaves behind would wait for the garbage collector.
  */
 const spare: SharedArrayBuffer[] = [];
-const readers = new Set<WindowReader>();
+/** The readers that are open. They are only counted, so that one that nobody closes can be collected. */
+const open = { count: 0, readers: new WeakSet<WindowReader>() };
 
 /**
  * Creates a reader of windows. Blocks that are close together in the file are grouped into runs. Each run is read with
@@ -125,7 +126,7 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
       return { cells, starts };
     },
     reuse({ buffer }) {
-      if (!readers.has(reader) || !(buffer instanceof SharedArrayBuffer)) return;
+      if (!open.readers.has(reader) || !(buffer instanceof SharedArrayBuffer)) return;
       spare.push(buffer);
       spare.sort((a, b) => b.byteLength - a.byteLength);
       spare.length = Math.min(spare.length, MAX_SPARE);
@@ -134,12 +135,14 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
       poolFor(layout.width * layout.height * SAMPLE_BYTES[layout.sample])?.start();
     },
     async close() {
-      readers.delete(reader);
-      if (readers.size === 0) spare.length = 0;
+      if (open.readers.delete(reader) && --open.count === 0) spare.length = 0;
       await pool?.close();
     },
   };
-  if (threads !== 0) readers.add(reader);
+  if (threads !== 0) {
+    open.readers.add(reader);
+    open.count++;
+  }
   return reader;
 }
 

@@ -102,7 +102,8 @@ describe('parseZonalArguments', () => {
 
   test('fills in defaults', () => {
     expect(parse('--unique')).toMatchObject({
-      rasterOptions: { band: 1, nodata: undefined },
+      rasterOptions: { nodata: undefined },
+      bands: [1],
       out: '-',
       format: 'csv',
       backend: 'auto',

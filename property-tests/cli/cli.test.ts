@@ -121,7 +121,7 @@ describe('quadrille', () => {
     ],
     [
       [...ZONAL, '--unique', '--out', 'o.xlsx'],
-      '--out o.xlsx would hold CSV or JSON, which does not match .xlsx. Name a file that ends in .csv or .json, or keep the name and give --format csv or json.',
+      '--out o.xlsx would hold CSV or JSON or Arrow, which does not match .xlsx. Name a file that ends in .csv, .json or .arrow, or keep the name and give --format csv, json or arrow.',
     ],
   ])('answers %j with exit code 2 and one line on stderr', async (args, line) => {
     expect(await quadrille(args)).toMatchObject({ exitCode: 2, stdout: '', stderr: `quadrille: ${line}\n` });

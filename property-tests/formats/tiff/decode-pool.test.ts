@@ -2,7 +2,7 @@ import { mkdtemp, open as openFile, readFile, rm, truncate, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { writeGeoTiff } from '../../../formats/geotiff-writer.ts';
@@ -77,6 +77,9 @@ describe('decoder threads', () => {
 
   test('readers of a series decode into the same memory, until the last of them is closed', async () => {
     const file = await writeTiles('series.tif');
+    // Modules of its own, because tests of other files may have readers open.
+    vi.resetModules();
+    const { openGeoTiff } = await import('../../../formats/geotiff.ts');
     const [first, second, plainly] = await Promise.all([1, 1, 0].map((threads) => openGeoTiff(file, { threads })));
     const read = await first!.read(whole);
     new Uint8Array(read.buffer).fill(77);

@@ -123,7 +123,7 @@ describe('errors in text report the place', () => {
     ['unresolved', 'a name that is not there', body('let a = ‸z;')],
     ['unresolved', 'a name out of its block', body('if b { let a = 1u; }\n  let c = ‸a;')],
     ['unresolved', 'a name before its declaration', body('let a = ‸c; let c = 1u;')],
-    ['unresolved', 'a function that is not there', body('let a = ‸sin(y);')],
+    ['unresolved', 'a function that is not there', body('let a = ‸sine(y);')],
     ['unresolved', 'a field that is not there', captures + body('let a = P()‸.z;')],
     ['unresolved', 'an assignment to nothing', body('‸z = 1u;')],
     ['unresolved', 'a constant of a uniform', `${captures}const c = ‸n;`],
