@@ -1,5 +1,5 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import { PIXELS, type Pixels } from '../algorithms/zonal/pixels.ts';
+import type { Pixels } from '../algorithms/zonal/pixels.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
@@ -31,7 +31,6 @@ import {
   parseEdges,
   parseNodata,
 } from './values.ts';
-import { parseAttributes } from './zonal-attributes.ts';
 import type { RasterOptions } from './zonal-rasters.ts';
 
 /** The parsed command line of `quadrille zonal`. The files that it names have not been opened. */
@@ -117,7 +116,8 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     name: 'pixels',
     value: 'WHICH',
     help: 'cells of a zone: center (default), all-touched (sharing area), fractional (weighted by share)',
-    choices: PIXELS,
+    // Written here, too, so that a page of help loads few modules.
+    choices: ['center', 'all-touched', 'fractional'] satisfies Pixels[],
   },
   { name: 'out', value: 'FILE', help: 'the histograms; - is stdout (default, unless --stats or --plot writes to it)' },
   {
@@ -329,4 +329,27 @@ function missing(option: string): never {
   throw new UsageError('usage/missing-option', `--${option} is missing.`, {
     remedy: `Name a file with --${option} FILE.`,
   });
+}
+
+/**
+ * Parses the names of attributes, of which there may be several lists.
+ *
+ * @throws UsageError `usage/attributes` for names that are empty or stand twice, and for `all` beside other names.
+ */
+function parseAttributes(lists: readonly string[] | undefined): ChosenAttributes | undefined {
+  if (lists === undefined) return undefined;
+  const names = lists.flatMap((list) => list.split(',')).map((name) => name.trim());
+  if (names.length === 1 && names[0] === 'all') return 'all';
+  const option = '--include-field';
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) throw wrongAttributes(`${option} names ${twice} twice.`, `Name ${twice} once.`);
+  if (names.includes('all'))
+    throw wrongAttributes(`${option} names all attributes, and others.`, 'Give all alone, or names.');
+  if (names.includes(''))
+    throw wrongAttributes(`${option} has an empty name.`, 'Write names with commas between them.');
+  return names;
+}
+
+function wrongAttributes(sentence: string, remedy: string): UsageError {
+  return new UsageError('usage/attributes', sentence, { remedy });
 }

@@ -1,28 +1,6 @@
 import { listNames, type Note } from '../algorithms/notes.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
-import { UsageError } from '../formats/usage-error.ts';
-import type { ChosenAttributes, ZoneAttribute } from '../formats/zone-attributes.ts';
-
-/**
- * Parses the names of attributes, of which there may be several lists.
- *
- * @throws UsageError `usage/attributes` for names that are empty or stand twice, and for `all` beside other names.
- */
-export function parseAttributes(lists: readonly string[] | undefined): ChosenAttributes | undefined {
-  if (lists === undefined) return undefined;
-  const names = lists.flatMap((list) => list.split(',')).map((name) => name.trim());
-  if (names.length === 1 && names[0] === 'all') return 'all';
-  const option = '--include-field';
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw wrong(`${option} names ${twice} twice.`, `Name ${twice} once.`);
-  if (names.includes('all')) throw wrong(`${option} names all attributes, and others.`, 'Give all alone, or names.');
-  if (names.includes('')) throw wrong(`${option} has an empty name.`, 'Write names with commas between them.');
-  return names;
-}
-
-function wrong(sentence: string, remedy: string): UsageError {
-  return new UsageError('usage/attributes', sentence, { remedy });
-}
+import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 
 /** Columns of the outputs that are no statistics. */
 const OWN_COLUMNS = ['raster', 'band', 'zone', 'lower', 'upper', 'count', 'kind', 'cells', 'nodata'];
