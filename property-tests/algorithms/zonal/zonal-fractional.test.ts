@@ -10,6 +10,7 @@ import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { decodeItems, encodeItems } from '../../../graph/remote/wire.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
+import { scaledCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { STEPS, sharesOf, unitGrid, type WholeZone, wholeZones } from '../../support/shares-support.ts';
 import { isNodata, plain, rasterOf } from '../../support/zonal-support.ts';
@@ -161,7 +162,9 @@ async function sharesByZone(all: readonly WholeZone[], fill?: 'union' | 'even-od
 
 describe('statistics by fractions', () => {
   onEveryBackend((opened, { runs }) => {
-    test.prop([zones, someCells, fc.constantFrom('union' as const, 'even-odd' as const)], { numRuns: 2 * runs })(
+    test.prop([zones, someCells, fc.constantFrom('union' as const, 'even-odd' as const)], {
+      numRuns: scaledCount(runs, 2, 1),
+    })(
       'are those of whole numbers with the shares of cells, rounded once, and the same bytes',
       async (all, given, fill) => {
         const raster = someRaster(given);

@@ -14,7 +14,7 @@ import { foldRows } from '../../../algorithms/zonal/zone-folds.ts';
 import { snapZones } from '../../../algorithms/zonal/zones-on-grid.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
-import { caseCount } from '../../cases.ts';
+import { caseCount, scaledCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, textsOnThreads, zonesOf } from '../../support/zonal-support.ts';
 
@@ -233,7 +233,7 @@ function expectExact(found: ZonalHistogram, draft: Draft, zone: number, stored: 
 }
 
 onEveryBackend((opened, { runs }) => {
-  test.prop([drafts], { numRuns: 3 * runs + EDGES.length, examples: EDGES })(
+  test.prop([drafts], { numRuns: scaledCount(runs, 3, 1) + EDGES.length, examples: EDGES })(
     'cells of 64 bits: bins have the values from their lower edges to below their upper ones; statistics are exact',
     async (draft) => {
       const found = await zonalHistogram(opened().context, job(draft, { kind: 'edges', edges: draft.edges }));
@@ -255,7 +255,7 @@ onEveryBackend((opened, { runs }) => {
     300_000,
   );
 
-  test.prop([drafts], { numRuns: 2 * runs + EDGES.length, examples: EDGES })(
+  test.prop([drafts], { numRuns: scaledCount(runs, 2, 1) + EDGES.length, examples: EDGES })(
     'cells of 64 bits: unique values are told apart to the last bit, in order',
     async (draft) => {
       const found = await zonalHistogram(opened().context, job(draft, { kind: 'unique' }));
