@@ -8,6 +8,4 @@ import { aWord, type Kind } from '../../primitives/checks/kinds.ts';
  */
 export type Pixels = 'center' | 'all-touched' | 'fractional';
 
-export const PIXELS: readonly Pixels[] = ['center', 'all-touched', 'fractional'];
-
-export const aPixels: Kind = aWord(PIXELS);
+export const aPixels: Kind = aWord(['center', 'all-touched', 'fractional'] satisfies Pixels[]);
