@@ -108,7 +108,7 @@ onEveryBackend((opened, { runs }) => {
   ];
   // Values are turned around, and zones end in several windows.
   const examples: [typeof given, Box[], { tile: 32; blockRows: 1; memoryBytes: number }, boolean][] = [
-    [given, zones, { tile: 32 as const, blockRows: 1 as const, memoryBytes: 2 ** 16 }, false],
+    [given, zones, { tile: 32 as const, blockRows: 1 as const, memoryBytes: 3 * 2 ** 15 }, false],
   ];
   test.prop([cased, boxes, cuts, fc.boolean()], { numRuns: runs, examples })(
     'statistics of ranks are those of the sorted values, wherever windows are cut',
