@@ -185,7 +185,7 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
 );
 
 /** The names of formats that tables can be written in. Feather is another ending of Arrow. */
-const WRITTEN: { readonly [ending: string]: string } = { csv: 'CSV', json: 'JSON', arrow: 'Arrow', parquet: 'Parquet' };
+const WRITTEN: { readonly [ending: string]: string } = { csv: 'CSV', json: 'JSON', arrow: 'Arrow' };
 
 const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);
 

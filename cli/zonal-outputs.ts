@@ -55,16 +55,15 @@ export async function writeHistogram(
   };
   // The plot comes first, because it is computed as a whole and may fail.
   const picture = plot === undefined ? '' : await drawn(options, { histogram, polygons, grid }, titleOf(rasters));
-  if (out !== undefined && format === 'arrow') {
-    const table = arrowOutput(out, write);
-    await table.add(histogramTable(histogram, { attributes }));
-    await table.end();
-  } else if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
-  if (stats !== undefined && isArrowFile(stats)) {
-    const table = arrowOutput(stats, write);
-    await table.add(statisticsTable(written, { attributes }));
-    await table.end();
-  } else if (stats !== undefined && isJsonFile(stats)) {
+  const writeArrow = async (path: string, table: ZonalTable): Promise<void> => {
+    const output = arrowOutput(path, write);
+    await output.add(table);
+    await output.end();
+  };
+  if (out !== undefined && format === 'arrow') await writeArrow(out, histogramTable(histogram, { attributes }));
+  else if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
+  if (stats !== undefined && isArrowFile(stats)) await writeArrow(stats, statisticsTable(written, { attributes }));
+  else if (stats !== undefined && isJsonFile(stats)) {
     const json = statisticsJson(attributes);
     await write(stats, json.rows(written));
     await write(stats, json.end());

@@ -2,6 +2,7 @@ import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import type { AnyHistogram } from '../algorithms/zonal/types.ts';
 import { requireAttributes } from './attribute-cells.ts';
 import { fieldOfColumn, type TableField } from './tables/table-file.ts';
+import { textColumn } from './tables/text-column.ts';
 import { nullsOf } from './tables/write/cell-text.ts';
 import type { Rows } from './tables/write/text-writers.ts';
 import { type TableColumns, tableColumns } from './zonal-statistics.ts';
@@ -92,16 +93,6 @@ function tableOf(
 
 function sameText(text: string, rows: number): HostColumn {
   return { type: 'string', codes: new Uint32Array(rows), dictionary: [text] };
-}
-
-function textColumn(texts: readonly string[]): HostColumn {
-  const codeOf = new Map<string, number>();
-  for (const text of texts) if (!codeOf.has(text)) codeOf.set(text, codeOf.size);
-  return {
-    type: 'string',
-    codes: Uint32Array.from(texts, (text) => codeOf.get(text)!),
-    dictionary: [...codeOf.keys()],
-  };
 }
 
 function numberColumns({ names, type, at }: TableColumns, zones: number): NamedColumn[] {

@@ -3,6 +3,7 @@ import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { FormatError, type OutOfMemoryError } from '../primitives/checks/errors.ts';
 import { isJsonObject } from './feature.ts';
 import { overMemory } from './memory.ts';
+import { textColumn } from './tables/text-column.ts';
 
 /** An attribute of zones. */
 export interface ZoneAttribute {
@@ -156,14 +157,10 @@ function columnOf(
     for (const [at, zone] of zones.entries()) column.values[zone] = values[at] as number;
     return { column, isText: false };
   }
-  const codeOf = new Map<string, number>();
+  const texts = textColumn(values.map((value) => textOf(value, name, file)));
   const codes = new Uint32Array(count);
-  for (const [at, zone] of zones.entries()) {
-    const text = textOf(values[at], name, file);
-    if (!codeOf.has(text)) codeOf.set(text, codeOf.size);
-    codes[zone] = codeOf.get(text)!;
-  }
-  return { column: { type: 'string', codes, dictionary: [...codeOf.keys()], validity }, isText };
+  for (const [at, zone] of zones.entries()) codes[zone] = texts.codes[at]!;
+  return { column: { ...texts, codes, validity }, isText };
 }
 
 function validityOf(zones: readonly number[], count: number): Uint32Array {

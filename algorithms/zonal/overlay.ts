@@ -91,9 +91,11 @@ export class Overlay {
       const masks = new Map<WindowPlan, Column<'u32'>>();
       const rows = new Map<WindowPlan, Promise<PlacedRows>>();
       const outlines = new Map<WindowPlan, Outlines>();
+      const hasRoom = (kept: ReadonlyMap<WindowPlan, unknown>, plan: WindowPlan, bytes: number): boolean =>
+        kept.has(plan) || this.#bytes + bytes <= this.#memoryBytes;
       const keep = <C extends Table>(kept: Map<WindowPlan, C>, plan: WindowPlan, words: number, make: () => C) => {
         const bytes = 4 * words;
-        if (!kept.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
+        if (!hasRoom(kept, plan, bytes)) return undefined;
         return cached(kept, plan, () => {
           const made = make();
           this.#bytes += bytes;
@@ -109,7 +111,7 @@ export class Overlay {
         outlinesOf: (plan, find) => keep(outlines, plan, keptWords(edges.lines!, plan), find),
         rowsOf: (plan, find) => {
           const bytes = 4 * ROW_WORDS * plan.rows;
-          if (!rows.has(plan) && this.#bytes + bytes > this.#memoryBytes) return undefined;
+          if (!hasRoom(rows, plan, bytes)) return undefined;
           return cached(rows, plan, () => {
             const keeping = this.#keepRows(bytes, find);
             // What failed is tried again by the next job.

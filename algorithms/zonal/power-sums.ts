@@ -21,16 +21,23 @@ import { ABSENT } from './window-plan.ts';
 const WIDE_CELL = { zone: u32, raw: u32, high: u32, byte: uniform(u32), home: uniform(u32) };
 const DIGIT = { counter: u32, value: u32 };
 
-type PowerField = 'sum' | 'squares';
+/** The fields of sums, and of weights. */
+export type SumField = 'sum' | 'squares' | 'area' | 'lacking';
+type SumOfZone = Pick<ZoneFold, 'name' | 'fields' | 'read' | 'add' | 'isPossible'>;
 
 type Variables = Variable<'u32'>[];
 
 /** The exact sum of the values of a zone, or of their squares. */
-export function powerSum(name: PowerField, power: Power, sample: Sample): Fold {
+export function powerSum(name: SumField, power: Power, sample: Sample): Fold {
   const own = isFloat(sample) ? floatSum(power, LAYOUTS[sample][power]) : integerSum(power, 8 * SAMPLE_BYTES[sample]);
-  const { integer, ...words } = own;
+  return sumFold(name, own);
+}
+
+/** The fold of a sum: a field of whole numbers. */
+export function sumFold<S extends ZoneSum>(name: SumField, { integer, ...words }: S): Omit<S, 'integer'> & SumOfZone {
   return {
-    ...{ name, ...words },
+    ...words,
+    name,
     fields: { [name]: 'bigint' },
     read(found, sums, wide) {
       sums[name] = integer(found, wide);

@@ -8,9 +8,11 @@ import {
   addWords,
   beginGroups,
   groupedSum,
+  type SumField,
   shifted,
   signed,
   squareOf,
+  sumFold,
   summandOf,
   timesWord,
   WINDOW_BITS,
@@ -18,8 +20,6 @@ import {
   zeros,
 } from './power-sums.ts';
 import type { Folded } from './statistic-kinds.ts';
-
-type SumField = 'sum' | 'squares' | 'area' | 'lacking';
 
 /**
  * The folds of weights, and of weighted values and squares. Weights are whole numbers, so everything is exact.
@@ -42,21 +42,6 @@ const known = new Map<string, readonly WeightedFold[]>();
 
 interface WeightedWords extends ZoneSum, Pick<WeightedFold, 'begin'> {}
 
-function foldOf(name: SumField, { integer, ...words }: WeightedWords): WeightedFold {
-  return {
-    ...{ name, ...words },
-    fields: { [name]: 'bigint' },
-    read(found, sums, wide) {
-      sums[name] = integer(found, wide);
-      return true;
-    },
-    add(sums, more) {
-      sums[name] += more[name];
-    },
-    isPossible: (found) => typeof found[name] === 'bigint',
-  };
-}
-
 /** Signed integers of some words, lowest first. */
 function wholeSum(words: number): ZoneSum {
   return {
@@ -72,7 +57,7 @@ function weights(
   name: SumField,
   begin: (sum: { readonly words: Words; add(weight: U32): void }) => ReturnType<WeightedFold['begin']>,
 ): WeightedFold {
-  return foldOf(name, {
+  return sumFold(name, {
     ...wholeSum(2),
     begin() {
       const words = zeros(2);
@@ -84,7 +69,7 @@ function weights(
 /** A sum of powers times weights. */
 function weightedPowers(name: SumField, power: Power, sample: Sample): WeightedFold {
   const sum = isFloat(sample) ? floatSum(power, WEIGHTED[sample][power]) : integerSum(power, 8 * SAMPLE_BYTES[sample]);
-  return foldOf(name, sum);
+  return sumFold(name, sum);
 }
 
 /** Powers of ordered words, which are unsigned integers of `bits` bits. */

@@ -7,6 +7,7 @@ import { FLOAT_FUNCTIONS } from '../../primitives/functors/standard/float-functi
 import { type Column, f32, fn, map, plus, reduce, select, sequence, u32, uniform } from '../../primitives/index.ts';
 import { openNamed } from '../shared/options.ts';
 import { programOptions } from '../shared/program-options.ts';
+import { EXACT_FLOATS } from './exact-floats.ts';
 
 /**
  * Measures the functions of f32 against f64: the largest error, in units in the last place of the exact result, over all
@@ -27,35 +28,6 @@ const options = programOptions({
 /** Number of results that one launch computes. */
 const CHUNK = 2 ** 22;
 
-/** The functions in f64, whose errors are far below a unit of f32. */
-const EXACT: { readonly [name: string]: (...numbers: readonly number[]) => number } = {
-  ...Object.fromEntries(
-    ['sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'exp', 'expm1', 'log', 'log2', 'log1p'].map(pick),
-  ),
-  ...Object.fromEntries(['sinh', 'cosh', 'tanh', 'cbrt', 'hypot', 'sign'].map(pick)),
-  exp2: (x) => 2 ** x!,
-  pow: (x, y) => (x === 1 || (x === -1 && Math.abs(y!) === Number.POSITIVE_INFINITY) ? 1 : x! ** y!),
-  fract: (x) => Math.min(Math.fround(x! - Math.floor(x!)), 1 - 2 ** -24),
-  remainder: (x, y) => x! % y!,
-  fma: exactFma,
-};
-
-function pick(name: string): [string, (...numbers: readonly number[]) => number] {
-  return [name, Math[name as 'sin'] as (...numbers: readonly number[]) => number];
-}
-
-/** a · b + c, rounded to odd in f64, so that rounding it to f32 rounds once. */
-function exactFma(a?: number, b?: number, c?: number): number {
-  const product = a! * b!;
-  const sum = product + c!;
-  if (!Number.isFinite(sum)) return sum;
-  const of = sum - product;
-  const lost = product - (sum - of) + (c! - of);
-  const bits = new BigInt64Array(Float64Array.of(sum).buffer);
-  if (lost !== 0 && (bits[0]! & 1n) === 0n) bits[0]! += lost > 0 === sum > 0 ? 1n : -1n;
-  return new Float64Array(bits.buffer)[0]!;
-}
-
 interface Found {
   readonly name: string;
   worst: number;
@@ -65,7 +37,7 @@ interface Found {
   readonly hashes: number[];
 }
 
-const names = Object.keys(EXACT).filter((name) => options.only === '' || options.only.split(',').includes(name));
+const names = Object.keys(EXACT_FLOATS).filter((name) => options.only === '' || options.only.split(',').includes(name));
 
 /** The number of chunks of a function. */
 function chunksOf(name: string): number {
@@ -128,7 +100,7 @@ const TINY = 2 ** -126;
 
 async function measureChunk(context: Context, found: Found, chunk: number): Promise<void> {
   const { name } = found;
-  const exact = EXACT[name]!;
+  const exact = EXACT_FLOATS[name]!;
   const { given, results } = columnsOf(context, name, chunk);
   const numbers = await Promise.all(given.map((column) => context.read(column)));
   const got = await context.read(results);

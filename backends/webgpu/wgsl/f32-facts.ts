@@ -73,7 +73,7 @@ export function f32FactsOf({ parameters, body }: IrFunction): F32Facts {
       const found = uses.get(id);
       return found !== undefined && [...found].every((name) => name !== 'other' && names.has(name));
     },
-    mayCancel: ({ id }) => cancelling.has(id) || !isAlgebraic(id),
+    mayCancel: ({ id }) => cancelling.has(id),
   };
 }
 

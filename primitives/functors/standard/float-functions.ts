@@ -18,4 +18,4 @@ export const FLOAT_FUNCTIONS: { readonly [name: string]: FloatFunction } = {
   ...{ exp, exp2, expm1, log, log2, log1p, pow },
   ...{ sinh, cosh, tanh, cbrt, hypot },
   ...{ fma, fract, sign, mix, remainder },
-} as { readonly [name: string]: FloatFunction };
+};
