@@ -148,8 +148,12 @@ export function inlineCalls(module: Module): Inlined {
           }
           to.push({ kind: 'break', loops: loops + 1 });
           return;
+        case 'continue':
+          // Each copy is a statement of its own, because laneKinds tells statements apart by identity.
+          to.push({ kind: 'continue' });
+          return;
         default:
-          to.push(statement);
+          statement satisfies never;
       }
     };
     if (returned !== undefined) {

@@ -73,6 +73,9 @@ describe('min and max with a constant', () => {
   });
 });
 
+/** A failure is reported at once: to shrink a list of hundreds of numbers would take minutes, and tell no more. */
+const RUNS = { numRuns: caseCount(400), endOnFailure: true };
+
 describe('random functors', () => {
   const n = 67;
   const words = ['a', 'b', 'c'].map((_, i) => {
@@ -122,7 +125,7 @@ describe('random functors', () => {
     return undefined;
   };
 
-  test.prop([arbitraryModule('none'), fc.nat(40)], { numRuns: caseCount(400) })(
+  test.prop([arbitraryModule('none'), fc.nat(40)], RUNS)(
     'without loops give the same results four at once as one by one',
     async (module, k) => {
       expect(explainVectorization(module)).toEqual({ vectorizes: true });
@@ -130,7 +133,7 @@ describe('random functors', () => {
     },
   );
 
-  test.prop([arbitraryModule('even'), fc.nat(40)], { numRuns: caseCount(400) })(
+  test.prop([arbitraryModule('even'), fc.nat(40)], RUNS)(
     'with loops of equal numbers of rounds give the same results vectorised as one by one',
     async (module, k) => {
       expect(explainVectorization(module)).toEqual({ vectorizes: true });
@@ -138,7 +141,7 @@ describe('random functors', () => {
     },
   );
 
-  test.prop([arbitraryModule('any'), fc.nat(40)], { numRuns: caseCount(400) })(
+  test.prop([arbitraryModule('any'), fc.nat(40)], RUNS)(
     'with loops, breaks, continues and early returns equal the interpreter',
     async (module, k) => {
       expect(await firstDifference(module, k)).toBeUndefined();

@@ -306,6 +306,30 @@ describe('loops and branches', () => {
     },
   );
 
+  test.each(names)(
+    'equal the reference when a function is called for all lanes alike and for each, and some %s',
+    async (own) => {
+      const rounds = fn('rounds', { value: u32, until: u32 }, u32, ({ value, until }) => {
+        const sum = Var(u32(0));
+        For(0, 8, (round) => {
+          If(round.eq(until.and(7)), () => Break());
+          If(round.add(value).and(3).eq(1), () => (own === 'Return' ? Return(sum) : jumps[own]({})));
+          sum.set(sum.mul(3).add(round));
+        });
+        return sum;
+      });
+      const functor = fn('calls', { i: u32, k: uniform(u32) }, { each: u32, alike: u32, both: u32 }, ({ i, k }) => ({
+        each: rounds({ value: i, until: i }),
+        alike: rounds({ value: k, until: k }),
+        both: rounds({ value: k, until: i.shr(1) })
+          .mul(31)
+          .add(rounds({ value: i, until: k })),
+      }));
+      const stores = [{ value: 0 }, { value: 1 }, { value: 2 }];
+      for (const k of [0, 2, 3, 7]) await expectSame(functor, { length: 37, arrays: {}, uniforms: { k }, stores });
+    },
+  );
+
   test('write local arrays in the lanes that take part, and in no others', async () => {
     const functor = fn('writes', { i: u32, xs: array(u32) }, { own: u32, common: u32 }, ({ i, xs }) => {
       const [own, common] = [LocalArray(3, i), LocalArray(3, i)];
