@@ -59,6 +59,7 @@ export const configurations: readonly (readonly [name: string, options: WebGpuOp
 function byWorkgroups(): Partial<Tuning> {
   const { scan, sort, histogram } = defaultTuning;
   return {
+    forEach: { threads: 64, items: 2, groups: 2 },
     histogram,
     blockBy: 'workgroup',
     blockRows: 2,

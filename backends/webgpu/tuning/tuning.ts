@@ -1,7 +1,11 @@
 /** Numbers that affect the speed of kernels, never their results. */
 export interface Tuning {
-  /** For maps and other `forEach` commands: threads per workgroup, and elements per thread. */
-  readonly forEach: { readonly threads: number; readonly items: number };
+  /**
+   * For maps and other `forEach` commands: threads per workgroup, elements per thread, and maximum number of workgroups
+   * if only the device knows the length. Often few of as many rows as may be are left, as of `copyIf`, and workgroups
+   * without rows take time, too. More rows than the workgroups have threads for are taken range by range.
+   */
+  readonly forEach: { readonly threads: number; readonly items: number; readonly groups: number };
   /**
    * For random gathers of at least `min` rows from arrays of `min` to `max` words. Such a gather reads the array in
    * `windows` slices that fit into the cache. `threads` is the number of threads per workgroup, and `items` is the
@@ -139,7 +143,7 @@ export interface SweepTuning {
 }
 
 export const defaultTuning: Tuning = {
-  forEach: { threads: 256, items: 4 },
+  forEach: { threads: 256, items: 4, groups: 8192 },
   gather: { threads: 1024, items: 16, windows: 8, min: 2 ** 32, max: 2 ** 25 },
   scatter: { min: 2 ** 24 },
   walkRows: 4,

@@ -106,7 +106,7 @@ describe('tuning members', () => {
     const items = defaultTuning.scan.items + 1;
     expect(tuningFor(info, { scan: { items } })).toEqual({ ...defaultTuning, scan: { ...defaultTuning.scan, items } });
     const software = tuningFor({ ...info, isFallbackAdapter: true } as GPUAdapterInfo, { forEach: { threads: 32 } });
-    expect(software.forEach).toEqual({ threads: 32, items: 1 });
+    expect(software.forEach).toEqual({ ...defaultTuning.forEach, threads: 32, items: 1 });
   });
 });
 

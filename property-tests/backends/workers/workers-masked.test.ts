@@ -313,7 +313,9 @@ describe('loops and branches', () => {
         const sum = Var(u32(0));
         For(0, 8, (round) => {
           If(round.eq(until.and(7)), () => Break());
-          If(round.add(value).and(3).eq(1), () => (own === 'Return' ? Return(sum) : jumps[own]({})));
+          If(round.add(value).and(3).eq(1), () =>
+            own === 'Return' ? Return(sum) : own === 'Break' ? Break() : Continue(),
+          );
           sum.set(sum.mul(3).add(round));
         });
         return sum;

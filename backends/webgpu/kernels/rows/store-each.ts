@@ -10,23 +10,41 @@ import { runStoring } from '../shared/storing.ts';
 
 /** Runs a `forEach` command with one kernel. A thread evaluates several indices if the program's code is short. */
 export function storeEach(engine: Engine, extent: Extent, program: Program, stores: readonly Store[]): void {
-  const { threads } = engine.tuning.forEach;
+  const { threads, groups } = engine.tuning.forEach;
   const items = isLight(program.module) ? engine.tuning.forEach.items : 1;
   const { results } = entryOf(program.module);
+  const ofGroup = threads * items;
+  const emitted = emitItems(threads, items, 'p_', (i, r) => `put(${i}, ${r})`);
+  const isKnown = typeof extent === 'number';
   runStoring(engine, extent, new Map([['p_', program]]), stores, {
-    key: 'each',
+    key: isKnown ? 'each' : `each ${groups}`,
     threads,
     items,
+    ...(!isKnown && { groups: (indices) => Math.min(groups, Math.ceil(indices / ofGroup)) }),
     text: (length, bound) => ({
       declarations: `fn put(i: u32, r: ${resultType('p_', 'entry', results)}) {
 ${emitStores(bound, results)}
 }`,
       main: `let n = min(${lengthExpression(length)}, ${dispatchWord(1)});
-let base = ${dispatchWord(0)} + ${GROUP_NUMBER} * ${threads * items}u + t;
+var base = ${dispatchWord(0)} + ${GROUP_NUMBER} * ${ofGroup}u + t;
 if (base >= n) { return; }
-${emitItems(threads, items, 'p_', (i, r) => `put(${i}, ${r})`)}`,
+${isKnown ? emitted : repeated(emitted, groups, ofGroup)}`,
     }),
   });
+}
+
+/**
+ * WGSL that repeats statements for each range of `ofGroup` indices that a workgroup takes, from `base` on. Ends
+ * workgroups that a grid has beyond `groups`.
+ */
+function repeated(statements: string, groups: number, ofGroup: number): string {
+  const stride = `${groups * ofGroup}u`;
+  return `if (${GROUP_NUMBER} >= ${groups}u) { return; }
+loop {
+${statements}
+if (n - base <= ${stride}) { break; }
+base += ${stride};
+}`;
 }
 
 /**
