@@ -55,6 +55,8 @@ export interface ZonalOptions extends ComputeOptions {
   readonly format: 'csv' | 'json' | 'arrow';
   readonly quoteFormulas: boolean;
   readonly stats: string | undefined;
+  /** Whether statistics of several rasters and bands are columns of one row for each zone. */
+  readonly wide: boolean;
   /** The names of the statistics that are written. Undefined: those that are written without a list. */
   readonly statistics: readonly string[] | undefined;
   readonly plot: string | undefined;
@@ -137,6 +139,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     value: 'NAME,NAME…',
     help: `which statistics, see below (default cells,nodata,${DEFAULT_NAMES.join()})`,
   },
+  { name: 'wide', help: '--stats has one row for each zone, with columns for each raster and band: NAME_band_1_mean' },
   { name: 'plot', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   { name: 'plot-stat', value: 'NAME', help: 'the statistic that the map of --plot shows (default mean)' },
   ...BACKEND_SPECS,
@@ -185,6 +188,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     format: (text(values, 'format') as ZonalOptions['format'] | undefined) ?? formatOf(out ?? ''),
     quoteFormulas: values.has('csv-quote-formulas'),
     stats: text(values, 'stats'),
+    wide: values.has('wide'),
     statistics: parsed(values, 'stat', parseStatistics),
     plot: text(values, 'plot'),
     plotStatistic: parsed(values, 'plot-stat', parsePlotStatistic) ?? 'mean',
@@ -317,8 +321,13 @@ function parsePlotStatistic(text: string, option: string): string {
   });
 }
 
-/** Throws if statistics are named that no output has. */
-function checkStatistics({ statistics, stats, format }: ZonalOptions): void {
+/** Throws if statistics are named that no output has, or laid out in no table. */
+function checkStatistics({ statistics, stats, wide, format }: ZonalOptions): void {
+  if (wide && stats === undefined) {
+    throw new UsageError('usage/contradiction', '--wide is the layout of --stats, which is missing.', {
+      remedy: 'Add --stats FILE, or leave --wide out: histograms have rows of their own for each raster.',
+    });
+  }
   if (statistics === undefined || stats !== undefined || format === 'json') return;
   throw new UsageError('usage/contradiction', '--stat names statistics that no output has.', {
     remedy: 'Say where they go with --stats FILE (- is stdout), or write JSON with --format json.',

@@ -5,13 +5,20 @@ import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 /** Columns of the outputs that are no statistics. */
 const OWN_COLUMNS = ['raster', 'band', 'zone', 'lower', 'upper', 'count', 'kind', 'cells', 'nodata'];
 
-/** Gives attributes names that no other column of the outputs has, and notes which were renamed. */
+/**
+ * Gives attributes names that no other column of the outputs has, and notes which were renamed.
+ *
+ * @param prefixes - What may stand before the names of columns, too.
+ */
 export function withFreeNames(
   attributes: readonly ZoneAttribute[],
   { statistics = DEFAULT_NAMES }: { readonly statistics?: readonly string[] | undefined },
+  prefixes: readonly string[] = [],
 ): { readonly attributes: readonly ZoneAttribute[]; readonly notes: readonly Note[] } {
   const columns = new Set([...OWN_COLUMNS, ...statistics]);
-  const isColumn = (name: string): boolean => columns.has(name) || (columns.has('frac') && name.startsWith('frac_'));
+  const isOwn = (name: string): boolean => columns.has(name) || (columns.has('frac') && name.startsWith('frac_'));
+  const isColumn = (name: string): boolean =>
+    isOwn(name) || prefixes.some((prefix) => name.startsWith(prefix) && isOwn(name.slice(prefix.length)));
   const names = new Set(attributes.map(({ name }) => name));
   const renamed: string[] = [];
   const free = attributes.map(({ name, column }) => {

@@ -24,6 +24,8 @@ export interface Counting {
   readonly zones: Zones;
   /** Attributes of the zones that the outputs have. Undefined: none. */
   readonly attributes?: readonly ZoneAttribute[] | undefined;
+  /** What stands before the names of statistics, for each surface, if they are columns of one table. */
+  readonly prefixes?: readonly string[] | undefined;
   /** The rasters as they are counted, one surface after the other. */
   readonly surfaces: readonly (readonly CountedRaster[])[];
   take(notes: readonly Note[]): void;

@@ -38,7 +38,9 @@ Output:
            before nodata, both are areas in cells, and mean, sum, variance and stdev are weighted by the fractions of cells.
   Without --id, a zone without an id is named by its index in the file, from 0. Names are strings in JSON. The name of a whole
   number has all its digits, as those of H3 and S2 cells.
-  Rows of several rasters without --merge begin with the column raster. They are written raster by raster.
+  Rows of several rasters without --merge begin with the column raster. They are written raster by raster. With --wide, --stats
+  has one row for each zone, and columns STEM_mean, band_1_mean or STEM_band_1_mean for several rasters, bands or both. STEM is
+  the name of the file without its ending, or its path if another file would have the same columns.
 
 Statistics, for --stat; all are exact, and rounded once:
 ${STATISTICS_DESCRIBED.map(([name, meaning]) => `  ${name.padEnd(18)}${meaning}`).join('\n')}

@@ -5,17 +5,13 @@ import type { Note } from '../algorithms/notes.ts';
 import type { AnyHistogram, NamedStatistics } from '../algorithms/zonal/index.ts';
 import { isDefault } from '../algorithms/zonal/statistic-columns.ts';
 import { NAME_OF_FIELD, perStatistic } from '../algorithms/zonal/zone-statistics.ts';
-import type { TableField } from '../formats/tables/table-file.ts';
-import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
-import type { FileChunks } from '../formats/text-chunks.ts';
-import { UsageError } from '../formats/usage-error.ts';
-import { statisticsCsv, zonalCsv } from '../formats/zonal-csv.ts';
-import { type RasterFacts, type RowsOf, statisticsJson, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
-import { histogramTable, statisticsTable, type ZonalTable } from '../formats/zonal-table.ts';
+import { zonalCsv } from '../formats/zonal-csv.ts';
+import { type RasterFacts, type RowsOf, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
+import { histogramTable } from '../formats/zonal-table.ts';
 import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 import { largestOf, smallestOf } from '../primitives/host/extremes.ts';
-import { isArrowFile, isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
+import { arrowOutput, statisticsOutput, type Write, wideOutput } from './zonal-tables.ts';
 
 /** The histogram of a raster, or of the surface of several. */
 export interface Counted {
@@ -32,9 +28,6 @@ export interface ZonalRunFacts {
   readonly attributes: readonly ZoneAttribute[] | undefined;
   readonly backend: string;
 }
-
-/** Appends a text to an output. */
-type Write = (path: string, chunks: FileChunks) => Promise<void>;
 
 /** Writes the outputs of one histogram, when it has been counted. */
 export async function writeHistogram(
@@ -55,45 +48,17 @@ export async function writeHistogram(
   };
   // The plot comes first, because it is computed as a whole and may fail.
   const picture = plot === undefined ? '' : await drawn(options, { histogram, polygons, grid }, titleOf(rasters));
-  const writeArrow = async (path: string, table: ZonalTable): Promise<void> => {
-    const output = arrowOutput(path, write);
-    await output.add(table);
+  if (out !== undefined && format === 'arrow') {
+    const output = arrowOutput(out, write);
+    await output.add(histogramTable(histogram, { attributes }));
     await output.end();
-  };
-  if (out !== undefined && format === 'arrow') await writeArrow(out, histogramTable(histogram, { attributes }));
-  else if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
-  if (stats !== undefined && isArrowFile(stats)) await writeArrow(stats, statisticsTable(written, { attributes }));
-  else if (stats !== undefined && isJsonFile(stats)) {
-    const json = statisticsJson(attributes);
-    await write(stats, json.rows(written));
-    await write(stats, json.end());
-  } else if (stats !== undefined) await write(stats, statisticsCsv(written, csv));
+  } else if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
+  if (stats !== undefined) {
+    const output = statisticsOutput(stats, csv, write);
+    await output.add({}, written);
+    await output.end();
+  }
   if (plot !== undefined) await write(plot, [picture]);
-}
-
-/** An Arrow file, to which tables are appended as record batches. They have the columns of the first. */
-function arrowOutput(path: string, write: Write) {
-  let first: { readonly fields: readonly TableField[]; readonly writer: RowsWriter } | undefined;
-  const append = (chunk: string | Uint8Array): Promise<void> => write(path, [chunk]);
-  return {
-    async add({ fields, rows }: ZonalTable): Promise<void> {
-      if (first === undefined) {
-        // Loads the library that writes Arrow.
-        const { arrowRows } = await import('../formats/tables/write/arrow-rows.ts');
-        first = { fields, writer: arrowRows(fields) };
-        await append(first.writer.begin());
-      }
-      const other = fields.find(({ type }, at) => type !== first!.fields[at]?.type);
-      if (other !== undefined) throw otherTypes(other.name);
-      await append(first.writer.add(rows));
-    },
-    end: (): Promise<void> => append(first!.writer.end()),
-  };
-}
-
-function otherTypes(column: string): UsageError {
-  const sentence = `The rasters have different types of cells, so one Arrow file cannot hold their column ${column}.`;
-  return new UsageError('zonal/other-types', sentence, { remedy: 'Write CSV or JSON, or a file for each raster.' });
 }
 
 /** A histogram without statistics that only the map shows. */
@@ -113,15 +78,20 @@ export interface RasterOutputs {
 }
 
 /**
- * Begins outputs in which each raster has its own rows, with its path and band in the columns `raster` and `band`, where there are several. Rows are written as soon as
- * a raster has been counted, so that memory does not grow with the number of rasters.
+ * Begins outputs in which each raster has its own rows, with its path and band in the columns `raster` and `band`, where
+ * there are several. Rows are written as soon as a raster has been counted, so that memory does not grow with the number of
+ * rasters. With `prefixes`, statistics are columns of one table instead; see {@link wideOutput}.
  */
 export function writeByRaster(
   options: ZonalOptions,
-  facts: ZonalRunFacts & { readonly rasterFacts: readonly RasterFacts[] },
+  facts: ZonalRunFacts & {
+    readonly rasterFacts: readonly RasterFacts[];
+    readonly prefixes: readonly string[] | undefined;
+  },
   write: Write,
 ): RasterOutputs {
-  const { out, stats, plot, format, quoteFormulas } = options;
+  const { out, stats, plot, format, quoteFormulas, memoryBytes } = options;
+  const { attributes, prefixes } = facts;
   const json = zonalJsonByRaster({
     ...facts,
     zones: options.zones,
@@ -129,12 +99,13 @@ export function writeByRaster(
     rasters: facts.rasterFacts,
     binning: options.binning,
   });
-  const { attributes } = facts;
-  const statistics = stats !== undefined && isJsonFile(stats) ? statisticsJson(attributes) : undefined;
-  const arrow = {
-    out: out !== undefined && format === 'arrow' ? arrowOutput(out, write) : undefined,
-    stats: stats !== undefined && isArrowFile(stats) ? arrowOutput(stats, write) : undefined,
-  };
+  const arrow = out !== undefined && format === 'arrow' ? arrowOutput(out, write) : undefined;
+  const statistics =
+    stats === undefined
+      ? undefined
+      : prefixes === undefined
+        ? statisticsOutput(stats, { attributes, quoteFormulas }, write)
+        : wideOutput(stats, prefixes, { attributes, quoteFormulas }, memoryBytes, write);
   const pictures: string[] = [];
   let isFirst = true;
   return {
@@ -145,20 +116,16 @@ export function writeByRaster(
         pictures.push(
           await drawn(options, counted, titleOf(of.raster === undefined ? facts.rasters : [of.raster], of.band)),
         );
-      if (out !== undefined && format === 'arrow') await arrow.out!.add(histogramTable(histogram, rows));
+      await arrow?.add(histogramTable(histogram, rows));
       if (out !== undefined && format === 'csv') await write(out, zonalCsv(histogram, rows));
       if (out !== undefined && format === 'json') await write(out, json.rows(histogram, of));
-      if (arrow.stats !== undefined) await arrow.stats.add(statisticsTable(histogram, rows));
-      else if (stats !== undefined) {
-        await write(stats, statistics?.rows(histogram, of) ?? statisticsCsv(histogram, rows));
-      }
+      await statistics?.add(of, histogram);
       isFirst = false;
     },
     async end(notes) {
-      await arrow.out?.end();
-      await arrow.stats?.end();
+      await arrow?.end();
       if (out !== undefined && format === 'json') await write(out, json.end(notes));
-      if (stats !== undefined && statistics !== undefined) await write(stats, statistics.end());
+      await statistics?.end();
       if (plot === undefined) return;
       const { stackPlots } = await import('../formats/zonal-plot.ts');
       await write(plot, [stackPlots(pictures)]);

@@ -16,6 +16,7 @@ import { writeToStdout } from './standard-output.ts';
 import { isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
 import { withFreeNames } from './zonal-attributes.ts';
+import { columnPrefixes } from './zonal-columns.ts';
 import { type CountedRaster, type Counting, type CountParts, countHere, type Receive } from './zonal-count.ts';
 import { unionOfGrids, writeByRaster, writeHistogram } from './zonal-outputs.ts';
 import type { QueueParts, QueueRun } from './zonal-queue.ts';
@@ -76,14 +77,14 @@ export async function runZonal<C extends RunContext>(
 }
 
 /** Throws if the table of statistics cannot have rows of several rasters, because each would have other columns. */
-function checkOneTable({ statistics, stats }: ZonalOptions): void {
-  if (stats === undefined || isJsonFile(stats) || statistics?.includes('frac') !== true) return;
+function checkOneTable({ statistics, stats, wide }: ZonalOptions): void {
+  if (stats === undefined || wide || isJsonFile(stats) || statistics?.includes('frac') !== true) return;
   throw new UsageError(
     'usage/contradiction',
     'frac has other columns for each raster and band, so one table cannot hold them.',
     {
       remedy:
-        'Count the rasters as one surface (--merge), write JSON (--stats FILE.json), or count unique values (--unique).',
+        'Write columns for each (--wide), count the rasters as one surface (--merge), or write JSON (--stats FILE.json).',
     },
   );
 }
@@ -127,8 +128,6 @@ async function compute<C extends RunContext>(
   try {
     const { zones, notes: zoneNotes, attributes: read } = await reading;
     take(zoneNotes);
-    const { attributes, notes: renamed } = withFreeNames(read ?? [], options);
-    take(renamed);
     signal.throwIfAborted();
     const opened = await opening;
     take(notesOnRasters(opened.map(({ path, raster }) => ({ path, notes: raster.notes }))));
@@ -139,7 +138,19 @@ async function compute<C extends RunContext>(
     if (!options.merge) take(gridNotes(reconciled));
     const surfaces = options.merge ? mergedBands(reconciled, paths) : reconciled.map((one) => [one]);
     if (surfaces.length > 1) checkOneTable(options);
-    const counting: Counting = { options, zones, attributes: read && attributes, surfaces, take, log, signal };
+    const prefixes = options.wide && surfaces.length > 1 ? prefixesOf(surfaces, options, take) : undefined;
+    const { attributes, notes: renamed } = withFreeNames(read ?? [], options, prefixes);
+    take(renamed);
+    const counting: Counting = {
+      options,
+      zones,
+      attributes: read && attributes,
+      prefixes,
+      surfaces,
+      take,
+      log,
+      signal,
+    };
     const results = resultsOf(counting, notes, write);
     if (onQueue === undefined) await countHere(counting, parts, context!, results.receive);
     else await onQueue.count(counting, results.receive);
@@ -204,6 +215,22 @@ function mergedBands(rasters: readonly CountedRaster[], paths: readonly string[]
   return bands.map((band) => rasters.filter((raster) => raster.band === band));
 }
 
+/** What stands before the names of statistics of each surface, if they are columns of one table. */
+function prefixesOf(
+  surfaces: Counting['surfaces'],
+  { statistics, merge }: ZonalOptions,
+  take: Counting['take'],
+): readonly string[] {
+  const paths = new Set(surfaces.flat().map(({ path }) => path));
+  const named = surfaces.map(([first]) => ({
+    path: merge || paths.size === 1 ? undefined : first!.path,
+    band: first!.band,
+  }));
+  const { prefixes, notes } = columnPrefixes(named, statistics);
+  take(notes);
+  return prefixes;
+}
+
 function distinctSteps(rasters: readonly RasterSource[]): (readonly [number, number])[] {
   return [...new Map(rasters.map((raster) => [gridStep(raster).join(), gridStep(raster)] as const)).values()];
 }
@@ -256,7 +283,7 @@ function togetherResults(counting: Counting, notes: readonly Note[], write: Zona
 }
 
 /** Writes the rows of each raster by itself, before those of the next. */
-function eachResults({ options, zones, attributes, surfaces }: Counting, write: ZonalWrite): Writing {
+function eachResults({ options, zones, attributes, prefixes, surfaces }: Counting, write: ZonalWrite): Writing {
   const paths = [...new Set(surfaces.flat().map(({ path }) => path))];
   const hasBands = surfaces.length > paths.length || surfaces.some((rasters) => rasters.length > 1);
   const rowsOf = surfaces.map((rasters): RowsOf => {
@@ -268,7 +295,7 @@ function eachResults({ options, zones, attributes, surfaces }: Counting, write: 
     sample: first!.raster.sample,
     gridStep: gridStep(first!.raster),
   }));
-  const factsOn = (backend: string) => ({ rasters: paths, rasterFacts, attributes, backend });
+  const factsOn = (backend: string) => ({ rasters: paths, rasterFacts, prefixes, attributes, backend });
   let outputs: ReturnType<typeof writeByRaster> | undefined;
   return {
     async add(surface, histogram, backend) {

@@ -4,7 +4,7 @@ import { aFlag, aText, aWhole, type FieldKinds } from '../primitives/checks/kind
 import { csvAttributes, requireAttributes, someAttributes } from './attribute-cells.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
-import { tableColumns } from './zonal-statistics.ts';
+import { type Tabled, tableColumns } from './zonal-statistics.ts';
 import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** Options of the tables of a zonal histogram, so that one table can hold several rasters. */
@@ -80,12 +80,12 @@ export function statisticsCsv(
 ): Generator<string, void, undefined> {
   requireArguments('statisticsCsv', { histogram }, { histogram: aHistogram });
   requireOptions('statisticsCsv', ZONAL_CSV_OPTIONS, options);
-  return inChunks(statisticsRows(histogram, options));
+  return inChunks(statisticsRows([histogram], options));
 }
 
 /** The header of a table with these columns behind those of zones, and what comes before them in each row. */
 function tableOf(
-  { names }: AnyHistogram,
+  names: readonly string[],
   columns: readonly string[],
   options: ZonalCsvOptions,
 ): { readonly header: string; readonly rowOf: (zone: number) => string } {
@@ -93,7 +93,7 @@ function tableOf(
   const quote = fieldWriter(options);
   const first = [...(raster === undefined ? [] : ['raster']), ...(band === undefined ? [] : ['band']), 'zone'];
   requireAttributes(attributes, [...first, ...columns], names.length);
-  const line = [...first, ...attributes.map(({ name }) => quote(name)), ...columns].join();
+  const line = [...first, ...attributes.map(({ name }) => name), ...columns].map(quote).join();
   const before = `${raster === undefined ? '' : `${quote(raster)},`}${band === undefined ? '' : `${band},`}`;
   const textOf = csvAttributes(attributes, options);
   return { header: header ? `${line}\n` : '', rowOf: (zone) => `${before}${quote(names[zone]!)}${textOf(zone)}` };
@@ -104,7 +104,7 @@ const CHARACTERS_AT_ONCE = 4096;
 
 function* histogramRows(histogram: AnyHistogram, options: ZonalCsvOptions): Generator<string> {
   const { names, bins, exact, nodata, below, above } = histogram;
-  const { header, rowOf } = tableOf(histogram, ['lower', 'upper', 'count'], options);
+  const { header, rowOf } = tableOf(names, ['lower', 'upper', 'count'], options);
   const { zone: zones, count } = bins;
   const { lower, upper } = exact?.values ? { lower: exact.values, upper: exact.values } : bins;
   let text = header;
@@ -124,12 +124,14 @@ function* histogramRows(histogram: AnyHistogram, options: ZonalCsvOptions): Gene
   yield text;
 }
 
-function* statisticsRows(histogram: AnyHistogram, options: ZonalCsvOptions): Generator<string> {
-  const columns = tableColumns(histogram);
-  const names = columns.flatMap((column) => column.names);
-  const { header, rowOf } = tableOf(histogram, names, options);
+/** A row for each zone, with the statistics of all `tables`, which have the same zones. */
+export function* statisticsRows(tables: readonly Tabled[], options: ZonalCsvOptions): Generator<string> {
+  const { names } = tables[0]!;
+  const columns = tables.flatMap(tableColumns);
+  const columnNames = columns.flatMap((column) => column.names);
+  const { header, rowOf } = tableOf(names, columnNames, options);
   yield header;
-  for (const zone of histogram.names.keys()) {
+  for (const zone of names.keys()) {
     const values = columns.flatMap((column) => column.at(zone).map(fieldOf));
     yield `${[rowOf(zone), ...values].join()}\n`;
   }

@@ -1,13 +1,21 @@
 import type { Sample } from '../algorithms/geometry/raster.ts';
 import { type Note, someNotes } from '../algorithms/notes.ts';
-import { columnsByName, isDefault } from '../algorithms/zonal/statistic-columns.ts';
+import { columnsByName } from '../algorithms/zonal/statistic-columns.ts';
 import type { StatisticColumn } from '../algorithms/zonal/statistic-kinds.ts';
 import { type AnyHistogram, aHistogram, type Binning } from '../algorithms/zonal/types.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aRecord, aText, type Kind, optional, where } from '../primitives/checks/kinds.ts';
 import { jsonAttributes, requireAttributes, someAttributes } from './attribute-cells.ts';
 import { inChunks } from './text-chunks.ts';
-import { cellColumns, exactStatistic, isOfValues, rowsByZone, valueOfRow } from './zonal-statistics.ts';
+import {
+  cellColumns,
+  exactStatistic,
+  isOfValues,
+  rowsByZone,
+  type Tabled,
+  tabledStatistics,
+  valueOfRow,
+} from './zonal-statistics.ts';
 import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** Facts about the computation of a zonal histogram that the histogram itself does not contain. */
@@ -124,8 +132,8 @@ export function zonalJsonByRaster(run: {
 
 /** The parts of a JSON list with the statistics of one or more rasters; see {@link statisticsJson}. */
 export interface JsonStatistics {
-  /** The zones of the next raster or band, each with its name and number, if they are given. */
-  rows(histogram: AnyHistogram, of?: RowsOf): Generator<string, void, undefined>;
+  /** The zones of the next raster or band, each with its name and number, if they are given. Tables have the same zones. */
+  rows(tables: readonly Tabled[], of?: RowsOf): Generator<string, void, undefined>;
   end(): Generator<string, void, undefined>;
 }
 
@@ -136,7 +144,7 @@ export interface JsonStatistics {
 export function statisticsJson(attributes: readonly ZoneAttribute[] = []): JsonStatistics {
   const lead = leads('[');
   return {
-    rows: (histogram, of = {}) => inChunks(statisticsPieces(histogram, lead, attributes, membersOfRows(of))),
+    rows: (tables, of = {}) => inChunks(statisticsPieces(tables, lead, attributes, membersOfRows(of))),
     end: () => inChunks([`${lead.last()}\n]\n`]),
   };
 }
@@ -146,21 +154,21 @@ function membersOfRows({ raster, band }: RowsOf): string {
   return `${raster === undefined ? '' : `"raster":${JSON.stringify(raster)},`}${band === undefined ? '' : `"band":${band},`}`;
 }
 
+/** The objects of all zones, each with the text `first` before its name. */
 function* statisticsPieces(
-  histogram: AnyHistogram,
+  tables: readonly Tabled[],
   lead: Leads,
   attributes: readonly ZoneAttribute[],
   first: string,
 ): Generator<string> {
-  const { names, statistics } = histogram;
-  const isPlain = statistics !== undefined && isDefault(statistics);
-  const cells = isPlain ? cellColumns(histogram) : [];
-  const columns = [...cells, ...columnsByName(statistics ?? {})].map(([name]) => name);
-  requireAttributes(attributes, ['raster', 'band', 'zone', ...columns], names.length);
+  const { names } = tables[0]!;
+  const members = tables.map((table) => membersOf(table, tabledStatistics(table)));
+  const columnNames = members.flatMap((member) => member.names);
+  requireAttributes(attributes, ['raster', 'band', 'zone', ...columnNames], names.length);
   const attributesOf = jsonAttributes(attributes);
   for (const [zone, name] of names.entries()) {
-    const counts = isPlain ? `${countsOf(cells, zone)},` : '';
-    yield `${lead.next()}\n{${first}"zone":${JSON.stringify(name)},${attributesOf(zone)}${counts}${membersOf(histogram, zone)}}`;
+    const own = members.map(({ of }) => of(zone)).join();
+    yield `${lead.next()}\n{${first}"zone":${JSON.stringify(name)},${attributesOf(zone)}${own}}`;
   }
 }
 
@@ -206,6 +214,8 @@ function* zonePieces(
   const attributesOf = (zone: number): string =>
     attributes === undefined ? '' : `"attributes":{${own(zone).slice(0, -1)}},`;
   const integers = histogram.exact?.values;
+  const { statistics } = histogram;
+  const statisticsOf = statistics && membersOf(histogram, columnsByName(statistics));
   let bin = 0;
   for (const [zone, name] of names.entries()) {
     yield `${lead.next()}\n{${fields}"name":${JSON.stringify(name)},${attributesOf(zone)}"bins":[`;
@@ -214,7 +224,7 @@ function* zonePieces(
       const edges = `"lower":${value ?? bins.lower[bin]},"upper":${value ?? bins.upper[bin]}`;
       yield `${first ? '' : ','}{${edges},"count":${integer(bins.count[bin]!)}}`;
     }
-    const stats = histogram.statistics === undefined ? 'null' : `{${membersOf(histogram, zone)}}`;
+    const stats = statisticsOf === undefined ? 'null' : `{${statisticsOf.of(zone)}}`;
     yield `],${totals(histogram, zone)},"stats":${stats}}`;
   }
 }
@@ -228,13 +238,21 @@ function countsOf(columns: readonly (readonly [name: string, column: StatisticCo
   return columns.map(([name, column]) => `"${name}":${textOf(column, zone)}`).join();
 }
 
-/** The statistics of a zone as members of a JSON object. */
-function membersOf(histogram: AnyHistogram, zone: number): string {
-  const members = columnsByName(histogram.statistics!).map(([name, column]) => {
-    const exact = exactStatistic(histogram, name, zone);
-    return `${JSON.stringify(name)}:${exact === undefined ? textOf(column, zone) : integer(exact)}`;
-  });
-  return members.join();
+/** The names of some statistics in a table, and those of a zone as members of a JSON object. */
+function membersOf(
+  table: Tabled,
+  columns: readonly (readonly [name: string, column: StatisticColumn])[],
+): { readonly names: readonly string[]; of(zone: number): string } {
+  const names = columns.map(([name]) => `${table.prefix ?? ''}${name}`);
+  const keys = names.map((name) => JSON.stringify(name));
+  const written = (name: string, column: StatisticColumn, zone: number): string => {
+    const exact = exactStatistic(table, name, zone);
+    return exact === undefined ? textOf(column, zone) : integer(exact);
+  };
+  return {
+    names,
+    of: (zone) => columns.map(([name, column], at) => `${keys[at]}:${written(name, column, zone)}`).join(),
+  };
 }
 
 /** The statistic of a zone: a number, or an object with a number for each value. */

@@ -1,10 +1,17 @@
 import { columnsByName, isDefault } from '../algorithms/zonal/statistic-columns.ts';
 import type { StatisticColumn, ValueShares } from '../algorithms/zonal/statistic-kinds.ts';
-import type { AnyHistogram } from '../algorithms/zonal/types.ts';
+import type { AnyHistogram, ExactIntegers } from '../algorithms/zonal/types.ts';
 import { ArgumentError } from '../primitives/checks/errors.ts';
 
+/** What tables of statistics need of a histogram. */
+export interface Tabled extends Pick<AnyHistogram, 'names' | 'cells' | 'nodata' | 'areas' | 'statistics'> {
+  readonly exact?: Pick<ExactIntegers, 'minimum' | 'maximum'> | undefined;
+  /** Stands before the names of its statistics, in a table that has those of several histograms. */
+  readonly prefix?: string | undefined;
+}
+
 /** The statistics of a zonal histogram by their names. Throws if they were not computed. */
-function statisticsOf({ statistics }: AnyHistogram): [name: string, column: StatisticColumn][] {
+function statisticsOf({ statistics }: Tabled): [name: string, column: StatisticColumn][] {
   if (statistics !== undefined) return columnsByName(statistics);
   throw new ArgumentError('zonal/no-statistics', 'The histogram was counted without statistics.', {
     remedy: 'Count with statistics: true.',
@@ -15,7 +22,7 @@ function statisticsOf({ statistics }: AnyHistogram): [name: string, column: Stat
  * A statistic of a zone to the digit where its column cannot have it: the smallest and the largest integer of 64 bits.
  * Undefined for other statistics, and if no cell of the zone has data.
  */
-export function exactStatistic({ exact, cells, nodata }: AnyHistogram, name: string, zone: number): bigint | undefined {
+export function exactStatistic({ exact, cells, nodata }: Tabled, name: string, zone: number): bigint | undefined {
   const integers = name === 'min' ? exact?.minimum : name === 'max' ? exact?.maximum : undefined;
   return cells[zone] === nodata[zone] ? undefined : integers?.[zone];
 }
@@ -29,19 +36,26 @@ export interface TableColumns {
 }
 
 /**
- * The columns of the table of statistics: those that the job named, or the numbers of cells and the statistics of jobs
- * without a list. A statistic of each value has a column for each value that any zone has.
+ * The statistics of a table: those that the job named, or the numbers of cells and the statistics of jobs without a list.
+ *
+ * @throws ArgumentError `zonal/no-statistics` if there are none.
+ */
+export function tabledStatistics(histogram: Tabled): [name: string, column: StatisticColumn][] {
+  const columns = statisticsOf(histogram);
+  return isDefault(histogram.statistics!) ? [...cellColumns(histogram), ...columns] : columns;
+}
+
+/**
+ * The columns of the table of statistics. A statistic of each value has a column for each value that any zone has.
  *
  * @throws ArgumentError `zonal/no-statistics` if there are none, `zonal/value-columns` if there are too many values.
  */
-export function tableColumns(histogram: AnyHistogram): TableColumns[] {
-  const { statistics } = histogram;
-  const columns = statisticsOf(histogram);
-  const all = isDefault(statistics!) ? [...cellColumns(histogram), ...columns] : columns;
-  return all.map(([name, column]) => {
-    if (isOfValues(column)) return valueColumns(name, column);
+export function tableColumns(histogram: Tabled): TableColumns[] {
+  const { prefix = '' } = histogram;
+  return tabledStatistics(histogram).map(([name, column]) => {
+    if (isOfValues(column)) return valueColumns(`${prefix}${name}`, column);
     return {
-      names: [name],
+      names: [`${prefix}${name}`],
       type: typeOf(histogram, name, column),
       at: (zone) => [exactStatistic(histogram, name, zone) ?? column[zone]!],
     };
@@ -49,12 +63,12 @@ export function tableColumns(histogram: AnyHistogram): TableColumns[] {
 }
 
 /** The columns of the numbers of cells. By fractions, those with data and those without are areas. */
-export function cellColumns({ cells, nodata, areas }: AnyHistogram): [name: string, column: StatisticColumn][] {
+export function cellColumns({ cells, nodata, areas }: Tabled): [name: string, column: StatisticColumn][] {
   if (areas === undefined) return Object.entries({ cells, nodata });
   return Object.entries({ cells, count: areas.count, nodata: areas.nodata });
 }
 
-function typeOf({ exact }: AnyHistogram, name: string, column: Float64Array | BigUint64Array): TableColumns['type'] {
+function typeOf({ exact }: Tabled, name: string, column: Float64Array | BigUint64Array): TableColumns['type'] {
   const integers = name === 'min' ? exact?.minimum : name === 'max' ? exact?.maximum : undefined;
   if (integers !== undefined) return integers instanceof BigInt64Array ? 'i64' : 'u64';
   return column instanceof BigUint64Array ? 'u64' : 'f64';

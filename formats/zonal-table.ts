@@ -5,7 +5,7 @@ import { fieldOfColumn, type TableField } from './tables/table-file.ts';
 import { textColumn } from './tables/text-column.ts';
 import { nullsOf } from './tables/write/cell-text.ts';
 import type { Rows } from './tables/write/text-writers.ts';
-import { type TableColumns, tableColumns } from './zonal-statistics.ts';
+import { type TableColumns, type Tabled, tableColumns } from './zonal-statistics.ts';
 import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** A table with types, for formats that have them. */
@@ -25,9 +25,32 @@ export interface ZonalRows {
 
 /** The table of `statisticsCsv`: a row for each zone. What is blank there is null. */
 export function statisticsTable(histogram: AnyHistogram, options: ZonalRows = {}): ZonalTable {
-  const zones = Uint32Array.from(histogram.names.keys());
-  const statistics = tableColumns(histogram).flatMap((columns) => numberColumns(columns, zones.length));
-  return tableOf(histogram, zones, statistics, options);
+  return rowsOfZones(histogram.names, tableColumns(histogram), Uint32Array.from(histogram.names.keys()), options);
+}
+
+/** About how many cells a part of a wide table has. */
+const CELLS_AT_ONCE = 2 ** 20;
+
+/** A table with the statistics of all `tables`, which have the same zones, in parts of some zones. */
+export function* wideTables(tables: readonly Tabled[], options: ZonalRows): Generator<ZonalTable> {
+  const { names } = tables[0]!;
+  const columns = tables.flatMap(tableColumns);
+  const across = columns.reduce((sum, some) => sum + some.names.length, 0);
+  const rows = Math.ceil(CELLS_AT_ONCE / across);
+  for (let from = 0; from === 0 || from < names.length; from += rows) {
+    const zones = Uint32Array.from({ length: Math.min(rows, names.length - from) }, (_, at) => from + at);
+    yield rowsOfZones(names, columns, zones, options);
+  }
+}
+
+function rowsOfZones(
+  names: readonly string[],
+  columns: readonly TableColumns[],
+  zones: Uint32Array,
+  options: ZonalRows,
+): ZonalTable {
+  const statistics = columns.flatMap((some) => numberColumns(some, zones));
+  return tableOf(names, zones, statistics, options);
 }
 
 /**
@@ -61,7 +84,7 @@ export function histogramTable(histogram: AnyHistogram, options: ZonalRows = {})
     ['upper', edge(exact?.values ?? bins.upper)],
     ['count', { type: 'u64', values: BigUint64Array.from(counts) }],
   ];
-  return tableOf(histogram, Uint32Array.from(zones), columns, options);
+  return tableOf(names, Uint32Array.from(zones), columns, options);
 }
 
 const OUTSIDE = ['nodata', 'below', 'above'] as const;
@@ -70,7 +93,7 @@ type NamedColumn = readonly [name: string, column: HostColumn];
 
 /** A table whose row i is one of zone `zones[i]`. */
 function tableOf(
-  { names }: AnyHistogram,
+  names: readonly string[],
   zones: Uint32Array,
   columns: readonly NamedColumn[],
   { raster, band, attributes = [] }: ZonalRows,
@@ -95,8 +118,8 @@ function sameText(text: string, rows: number): HostColumn {
   return { type: 'string', codes: new Uint32Array(rows), dictionary: [text] };
 }
 
-function numberColumns({ names, type, at }: TableColumns, zones: number): NamedColumn[] {
-  const rows = Array.from({ length: zones }, (_, zone) => at(zone));
+function numberColumns({ names, type, at }: TableColumns, zones: Uint32Array): NamedColumn[] {
+  const rows = Array.from(zones, at);
   return names.map((name, i) => [
     name,
     numberColumn(

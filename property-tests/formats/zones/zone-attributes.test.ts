@@ -187,7 +187,7 @@ test.prop([withAttributes], { numRuns: caseCount(200) })(
       return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
     };
     const json = statisticsJson(attributes);
-    const list = JSON.parse([...json.rows(histogram), ...json.end()].join('')) as Record<string, unknown>[];
+    const list = JSON.parse([...json.rows([histogram]), ...json.end()].join('')) as Record<string, unknown>[];
     expect(list.map((zone) => names.map((name) => zone[name]))).toEqual(
       list.map((_, zone) => valuesOf(zone).map(jsonOf)),
     );
