@@ -17,6 +17,7 @@ import {
   readAt,
   slow,
   upload,
+  withBackend,
 } from '../../support/webgpu-support.ts';
 
 const storages: readonly Storage[] = ['u32', 'i32', 'u8', 'i8', 'u16', 'i16'];
@@ -175,3 +176,32 @@ describeConfigurations((backend) => {
     });
   });
 });
+
+test.each([
+  ['2', { tuning: { forEach: { threads: 64, items: 2, groups: 2 } } }],
+  [
+    '5, of a grid of at most 2 along each axis,',
+    { tuning: { forEach: { threads: 64, items: 1, groups: 5 } }, limits: { workgroups: 2 } },
+  ],
+] as const)(
+  '%s workgroups take each row once, range by range, if only the device knows how many there are',
+  async (_, options) => {
+    const index = local('u32', 0);
+    const counted = moduleOf([index], ['u32', 'u32'], [give(index, literal('u32', 1))]);
+    await withBackend(options, async (backend) => {
+      for (const n of edgeSizes) {
+        await expectAgreement(backend, async (one, keep) => {
+          const [count, times] = [keep(upload(one, Uint32Array.of(n))), keep(upload(one, new Uint32Array(3200)))];
+          one.run({
+            kind: 'forEach',
+            extent: { buffer: count, word: 0, minus: 0, limit: 3200 },
+            program: { module: counted, arrays: new Map(), uniforms: new Map() },
+            stores: [{ buffer: times, offset: 0, capacity: 3200, value: 1, index: 0, combine: 'add' }],
+          });
+          return [await one.read(times, 0, 3200)];
+        });
+      }
+    });
+  },
+  slow,
+);
