@@ -26,19 +26,6 @@ export interface RowCrossings {
   readonly height: Float64Array;
 }
 
-/**
- * On which side of an edge a cell centre counts if it is exactly on the edge. Areas are half-open in map space: their
- * left and bottom edges belong to them.
- */
-interface Orientation {
-  /**
-   * True if row 0 is in the north. The lower end of an edge in map space is then the end with the larger row number.
-   */
-  readonly northUp: boolean;
-  /** True if columns run westwards. A centre exactly on an edge then counts as before the edge, not past it. */
-  readonly westward: boolean;
-}
-
 const CELL = STEPS_PER_CELL;
 const HALF = STEPS_PER_CELL / 2;
 
@@ -59,16 +46,17 @@ export interface RowCrossingsOptions {
   readonly oddSheets?: Uint32Array | undefined;
 }
 
-/** Receives the numbers of {@link RowCrossings} of an edge. */
+/**
+ * Receives an edge that crosses rows of cells: its zone or sheet, the vertices at its upper and its lower end, how far its
+ * columns are shifted, and the rows. No numbers of other kinds than vertices have, which would be boxed for every call.
+ */
 export type CrossedEdge = (
   zone: number,
+  upper: number,
+  lower: number,
+  shift: number,
   firstRow: number,
   rows: number,
-  firstColumn: number,
-  columnStep: number,
-  start: number,
-  rest: number,
-  height: number,
 ) => void;
 
 /**
@@ -78,6 +66,7 @@ export type CrossedEdge = (
  * outside.
  */
 export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, options: RowCrossingsOptions): RowCrossings {
+  const { column, row } = polygons;
   const capacity = countEdges(polygons, options);
   const columns = {
     zone: new Uint32Array(capacity),
@@ -90,22 +79,25 @@ export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, option
     height: new Float64Array(capacity),
   };
   let length = 0;
-  forRowCrossings(polygons, grid, options, (zone, firstRow, rows, firstColumn, columnStep, start, rest, height) => {
+  forCrossedEdges(polygons, grid, options, (zone, upper, lower, shift, firstRow, rows) => {
+    const [v0, v1] = [row[upper]!, row[lower]!];
+    const ends = [column[upper]! + shift, v0, column[lower]! + shift, v1] as const;
+    const line = divideEdge(...ends, centreOfRow(firstRow), grid.stepX < 0);
     columns.zone[length] = zone;
     columns.firstRow[length] = firstRow;
     columns.rows[length] = rows;
-    columns.firstColumn[length] = firstColumn;
-    columns.columnStep[length] = columnStep;
-    columns.start[length] = start;
-    columns.rest[length] = rest;
-    columns.height[length++] = height;
+    columns.firstColumn[length] = line.firstColumn;
+    columns.columnStep[length] = line.columnStep;
+    columns.start[length] = line.start;
+    columns.rest[length] = line.rest;
+    columns.height[length++] = v1 - v0;
   });
   const whole = Object.entries(columns).map(([name, numbers]) => [name, numbers.slice(0, length)]);
   return Object.fromEntries(whole) as typeof columns;
 }
 
 /** The number of edges of all copies of all zones, including edges that cross no row. */
-export function countEdges({ polygonRings, ringVertices }: SnappedPolygons, { shifts }: RowCrossingsOptions): number {
+function countEdges({ polygonRings, ringVertices }: SnappedPolygons, { shifts }: RowCrossingsOptions): number {
   let edges = 0;
   for (let zone = 0; zone + 1 < polygonRings.length; zone++) {
     const vertices = ringVertices[polygonRings[zone + 1]!]! - ringVertices[polygonRings[zone]!]!;
@@ -114,51 +106,75 @@ export function countEdges({ polygonRings, ringVertices }: SnappedPolygons, { sh
   return edges;
 }
 
-/** Calls `emit` for all edges that {@link rowCrossings} returns, in their order. */
-export function forRowCrossings(
+/** Calls `call` for all edges that {@link rowCrossings} returns, in their order. */
+export function forCrossedEdges(
   polygons: SnappedPolygons,
   grid: RasterGrid,
   { shifts, ringSheets, oddSheets }: RowCrossingsOptions,
-  emit: CrossedEdge,
+  call: CrossedEdge,
 ): void {
-  const orientation = { northUp: grid.stepY < 0, westward: grid.stepX < 0 };
   for (let zone = 0; zone + 1 < polygons.polygonRings.length; zone++) {
     const copies = shifts[zone]!;
     for (let copy = 0; copy < copies.length; copy++) {
       for (let ring = polygons.polygonRings[zone]!; ring < polygons.polygonRings[zone + 1]!; ring++) {
         const sheet = ringSheets?.[ring] ?? zone;
         const own = copy % 2 === 0 ? sheet : (oddSheets?.[sheet] ?? sheet);
-        crossRing(polygons, ring, own, copies[copy]!, grid, orientation, emit);
+        crossRing(polygons, ring, own, copies[copy]!, grid, call);
       }
     }
   }
 }
 
 function crossRing(
-  { ringVertices, column, row }: SnappedPolygons,
+  { ringVertices, row }: SnappedPolygons,
   ring: number,
   zone: number,
   shift: number,
-  { height: rasterRows }: RasterGrid,
-  { northUp, westward }: Orientation,
-  emit: CrossedEdge,
+  { height, stepY }: RasterGrid,
+  call: CrossedEdge,
 ): void {
+  // The lower end of an edge in map space is the end with the larger row number if row 0 is in the north.
+  const northUp = stepY < 0;
   const from = ringVertices[ring]!;
   const to = ringVertices[ring + 1]!;
   for (let i = from, before = to - 1; i < to; before = i++) {
-    const [upper, lower] = row[before]! <= row[i]! ? [before, i] : [i, before];
-    const [v0, v1] = [row[upper]!, row[lower]!];
-    const firstCentre = northUp ? Math.floor((v0 - HALF) / CELL) + 1 : Math.ceil((v0 - HALF) / CELL);
-    const lastCentre = northUp ? Math.floor((v1 - HALF) / CELL) : Math.ceil((v1 - HALF) / CELL) - 1;
-    const firstRow = Math.max(0, firstCentre);
-    const rows = Math.min(rasterRows - 1, lastCentre) - firstRow + 1;
-    if (rows <= 0) continue;
-    const centre = firstRow * CELL + HALF;
-    const line = divideEdge(column[upper]! + shift, v0, column[lower]! + shift, v1, centre, westward);
-    const [columnStep, rest] = rows > 1 ? [line.columnStep, line.rest] : [0, 0];
-    emit(zone, firstRow, rows, line.firstColumn, columnStep, line.start, rest, v1 - v0);
+    const isDown = row[before]! <= row[i]!;
+    const upper = isDown ? before : i;
+    const lower = isDown ? i : before;
+    const first = (row[upper]! - HALF) / CELL;
+    const last = (row[lower]! - HALF) / CELL;
+    const firstRow = Math.max(0, northUp ? Math.floor(first) + 1 : Math.ceil(first));
+    const endRow = Math.min(height, northUp ? Math.floor(last) + 1 : Math.ceil(last));
+    if (endRow > firstRow) call(zone, upper, lower, shift, firstRow, endRow - firstRow);
   }
 }
+
+/** The centre line of a row of cells, in grid steps. */
+export function centreOfRow(row: number): number {
+  return row * CELL + HALF;
+}
+
+/**
+ * The first column whose centre is at or past an edge (strictly past if `westward`) on the line `row = centre`: that of
+ * {@link divideEdge}. Columns that are clear without exact numbers take a fraction of the time.
+ */
+export function crossedColumn(
+  u0: number,
+  v0: number,
+  u1: number,
+  v1: number,
+  centre: number,
+  westward: boolean,
+): number {
+  // Of coordinates up to 2^50 steps, this is less than a step off.
+  const columns = (((centre - v0) * (u1 - u0)) / (v1 - v0) + (u0 - HALF)) / CELL;
+  const whole = Math.floor(columns);
+  const isClear = columns - whole > UNCLEAR && whole + 1 - columns > UNCLEAR;
+  return isClear ? whole + 1 : divideEdge(u0, v0, u1, v1, centre, westward).firstColumn;
+}
+
+/** Four steps, in cells. */
+const UNCLEAR = 4 / STEPS_PER_CELL;
 
 interface DividedEdge {
   readonly firstColumn: number;

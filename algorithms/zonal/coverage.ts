@@ -1,6 +1,5 @@
-import { type ArrayParameter, array, type Functor, fn, u32, uniform } from '../../primitives/functors/functor.ts';
+import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { popcount } from '../../primitives/functors/standard/bits.ts';
-import { select } from '../../primitives/functors/standard/choose.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import {
   bitXor,
@@ -13,145 +12,11 @@ import {
   sequence,
 } from '../../primitives/index.ts';
 import { scanResults } from '../../primitives/rows/row-results.ts';
-import type { RasterGrid } from '../geometry/raster.ts';
-import { countEdges, forRowCrossings } from '../geometry/row-crossings.ts';
 import type { PlacedCells } from './cell-places.ts';
-import { quotientAt, setQuotient } from './edge-quotients.ts';
-import type { LineTable } from './fractions/line-table.ts';
+import { type EdgeTable, flipCrossings } from './edge-table.ts';
 import { type Outlines, touchCells } from './fractions/window-fractions.ts';
-import type { PlacedZones } from './placement.ts';
 import { listPairs, type PairList, wordsOfZone } from './tile-pairs.ts';
-import { ABSENT, type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
-
-/** Number of words per edge in the table of edges. */
-const EDGE_STRIDE = 12;
-
-/**
- * The edges of all zones on the device, in one column. Their crossings with rows of cells are computed from this
- * column.
- */
-export interface EdgeTable {
-  readonly edges: Column<'u32'>;
-  readonly count: number;
-  /** For each row, the number of crossings in all rows above it. */
-  readonly crossingsBefore: Float64Array;
-  /** The outlines of zones, if the cells that they enter count as well. */
-  readonly lines?: LineTable | undefined;
-}
-
-/** The columns of a table of edges. */
-export function columnsOfEdges({ edges, lines }: EdgeTable): readonly Column<'u32'>[] {
-  return lines === undefined ? [edges] : [edges, lines.lines];
-}
-
-/** Uploads the edges of placed zones, each with the numbers from which its crossings with rows are computed. */
-export function uploadEdges(context: Context, placed: PlacedZones, grid: RasterGrid): EdgeTable {
-  const { polygons, shifts, sheets, oddSheets } = placed;
-  const options = { shifts, ringSheets: sheets?.ringSheets, oddSheets };
-  const words = new Uint32Array(Math.max(1, countEdges(polygons, options)) * EDGE_STRIDE);
-  const starts = new Float64Array(grid.height + 1);
-  let count = 0;
-  forRowCrossings(polygons, grid, options, (zone, firstRow, rows, firstColumn, columnStep, start, rest, height) => {
-    // Assigned word by word for speed, because the table of a large job has millions of edges.
-    const at = EDGE_STRIDE * count++;
-    words[at] = zone;
-    words[at + 1] = firstRow;
-    words[at + 2] = rows;
-    words[at + 3] = firstColumn;
-    words[at + 4] = columnStep;
-    setQuotient(words, at + 5, { start, rest, divisor: height });
-    starts[firstRow]!++;
-    starts[firstRow + rows]!--;
-  });
-  const edges = context.column(words.subarray(0, Math.max(1, count) * EDGE_STRIDE));
-  return { edges, count, crossingsBefore: integrateTwice(starts) };
-}
-
-/**
- * For each row, the number of crossings in all rows above it. `changes` is the number of edges that start in a row
- * minus the number that end there.
- */
-function integrateTwice(changes: Float64Array): Float64Array {
-  const before = new Float64Array(changes.length);
-  let open = 0;
-  let total = 0;
-  for (let row = 0; row < changes.length; row++) {
-    before[row] = total;
-    open += changes[row]!;
-    total += open;
-  }
-  return before;
-}
-
-const crossingCount = fn(
-  'crossingCount',
-  { edge: u32, edges: array(u32), local: array(u32), firstRow: uniform(u32), endRow: uniform(u32) },
-  u32,
-  ({ edge, edges, local, firstRow, endRow }) => {
-    const at = edge.mul(EDGE_STRIDE);
-    const from = edges.at(at.add(1));
-    const first = from.max(firstRow);
-    const end = from.add(edges.at(at.add(2))).min(endRow);
-    const active = local.at(edges.at(at)).ne(ABSENT);
-    return select(u32(0), end.sub(first), end.gt(first).and(active));
-  },
-);
-
-type CrossingParameters = {
-  readonly edge: typeof u32;
-  readonly rank: typeof u32;
-  readonly edges: ArrayParameter<'u32'>;
-  readonly local: ArrayParameter<'u32'>;
-  readonly zones: ArrayParameter<'u32'>;
-  readonly firstRow: ReturnType<typeof uniform<'u32'>>;
-  readonly firstColumn: ReturnType<typeof uniform<'u32'>>;
-  readonly columns: ReturnType<typeof uniform<'u32'>>;
-  readonly tile: ReturnType<typeof uniform<'u32'>>;
-};
-type Toggle = { readonly word: typeof u32; readonly bits: typeof u32 };
-
-/**
- * The bit that a crossing flips in the bitmap of its zone: the bit of the first cell to the right of the crossing. If
- * the bitmap or the window ends to the left of the crossing, this is the bit after the last cell of the row, which may
- * be the first bit of the next row. The extra flip does not set cells of the next row, because each row has an even
- * number of crossings.
- */
-const toggle: Functor<CrossingParameters, Toggle> = fn(
-  'toggle',
-  {
-    edge: u32,
-    rank: u32,
-    edges: array(u32),
-    local: array(u32),
-    zones: array(u32),
-    firstRow: uniform(u32),
-    firstColumn: uniform(u32),
-    columns: uniform(u32),
-    tile: uniform(u32),
-  },
-  { word: u32, bits: u32 },
-  ({ edge, rank, edges, local, zones, firstRow, firstColumn, columns, tile }) => {
-    const at = edge.mul(EDGE_STRIDE);
-    const from = edges.at(at.add(1));
-    const k = from.max(firstRow).sub(from).add(rank);
-    const whole = edges.at(at.add(3)).add(k.mul(edges.at(at.add(4))));
-    const column = whole.add(quotientAt(edges, at.add(5), k).quotient).sub(firstColumn);
-    const zone = local.at(edges.at(at)).mul(ZONE_STRIDE);
-    const field = (offset: number): U32 => zones.at(zone.add(offset));
-    const width = field(ZONE_FIELDS.tileColumns).mul(tile);
-    const row = from.add(k).sub(firstRow).sub(field(ZONE_FIELDS.firstTileRow).mul(tile));
-    const left = field(ZONE_FIELDS.firstTileColumn).mul(tile);
-    const across = column.sub(left);
-    // A column west of the bitmap is negative, so as u32 it is at least 2³¹.
-    const bit = select(across.min(width).min(columns.sub(left)), u32(0), across.ge(0x80000000));
-    return {
-      word: field(ZONE_FIELDS.word)
-        .add(row.mul(width.shr(5)))
-        .add(bit.shr(5)),
-      bits: u32(1).shl(bit.and(31)),
-    };
-  },
-);
+import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from './window-plan.ts';
 
 /**
  * Rows of 32 cells in tiles of zones, ordered by zone. Each has at least one cell in its zone. Wherever a raster stores its
@@ -207,32 +72,9 @@ export function coverZones(
   outlines?: Outlines,
 ): Coverage {
   const bitmaps = context.scope(() => {
-    const { window, tile } = plan;
     const zones = context.column(plan.table);
-    const local = context.column(plan.local);
     const toggles = context.materialize(constant(u32, 0, plan.words + plan.furtherWords));
-    const edge = sequence(table.count);
-    const counts = map(crossingCount, {
-      edge,
-      edges: table.edges,
-      local,
-      firstRow: window.row,
-      endRow: window.row + window.rows,
-    });
-    const capacity = table.crossingsBefore[window.row + window.rows]! - table.crossingsBefore[window.row]!;
-    const flips = expand({ edge }, counts, toggle, {
-      capacity,
-      captures: {
-        edges: table.edges,
-        local,
-        zones,
-        firstRow: window.row,
-        firstColumn: window.column,
-        columns: window.columns,
-        tile,
-      },
-    });
-    scatterReduce(flips.bits, flips.word, 'xor', toggles);
+    flipCrossings(context, table, plan, zones, toggles);
     const masks = fillBits(context, toggles);
     if (plan.furtherWords > 0) uniteSheets(context, plan, zones, masks);
     if (outlines) scatterReduce(outlines.bits, outlines.word, 'or', masks);

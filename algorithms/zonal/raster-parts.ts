@@ -1,7 +1,7 @@
 import type { Context } from '../../primitives/index.ts';
 import type { RasterSource } from '../geometry/raster.ts';
 import { type BinEdges, type Classifier, createClassifier, type Slots } from './binning.ts';
-import { columnsOfEdges, uploadEdges } from './coverage.ts';
+import { columnsOfEdges, uploadEdges } from './edge-table.ts';
 import { uploadLines } from './fractions/line-table.ts';
 import type { PlacedOverlay } from './overlay.ts';
 import type { Pixels } from './pixels.ts';

@@ -27,7 +27,8 @@ import {
   wantsRows,
   wantsValues,
 } from './counting-way.ts';
-import { type Coverage, coverageByRows, coverageOf, coverZones, type EdgeTable, type PlacedRows } from './coverage.ts';
+import { type Coverage, coverageByRows, coverageOf, coverZones, type PlacedRows } from './coverage.ts';
+import type { EdgeTable } from './edge-table.ts';
 import { homeGroups, NO_HOMES } from './exact-sums.ts';
 import { outlineRowsIn, outlineWords, touchWords, windowOutlines } from './fractions/window-fractions.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';

@@ -4,7 +4,8 @@ import { binEdges, cellColumn, createClassifier } from '../../algorithms/zonal/b
 import { countCells } from '../../algorithms/zonal/cell-counts.ts';
 import { placeRows } from '../../algorithms/zonal/cell-places.ts';
 import { wantedFolds } from '../../algorithms/zonal/counting-way.ts';
-import { coverZones, uploadEdges } from '../../algorithms/zonal/coverage.ts';
+import { coverZones } from '../../algorithms/zonal/coverage.ts';
+import { uploadEdges } from '../../algorithms/zonal/edge-table.ts';
 import { type HomeGroups, homeGroups, NO_HOMES } from '../../algorithms/zonal/exact-sums.ts';
 import { placeZones } from '../../algorithms/zonal/placement.ts';
 import { planWindow } from '../../algorithms/zonal/window-plan.ts';

@@ -6,7 +6,8 @@ import { ArgumentError, type Column, type Context, map, slice } from '../../../p
 import { snapToGrid } from '../../geometry/grid.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../../geometry/polygons.ts';
 import { gridFields, type RasterGrid, type Window } from '../../geometry/raster.ts';
-import { coverZones, uploadEdges } from '../coverage.ts';
+import { coverZones } from '../coverage.ts';
+import { uploadEdges } from '../edge-table.ts';
 import { placeZones } from '../placement.ts';
 import { planWindow } from '../window-plan.ts';
 import { uploadLines } from './line-table.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
-import { divideEdge, divideLargeEdge } from '../../../algorithms/geometry/row-crossings.ts';
+import { crossedColumn, divideEdge, divideLargeEdge } from '../../../algorithms/geometry/row-crossings.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
 import { readZones } from '../../../formats/read-zones.ts';
@@ -61,13 +61,15 @@ const bins: Binning = { kind: 'edges', edges: [10, 60, 200] };
 describe('cells counted per zone', () => {
   const southUp = fc.boolean();
   const westward = fc.boolean();
-  test.prop([polygons, southUp, westward, fc.constantFrom(32, 64)], { numRuns: caseCount(40) })(
+  // With four rows in a unit, edges cross up to 152 rows, which are more than a band of the table of edges has.
+  const rowsPerUnit = fc.constantFrom(1, 4);
+  test.prop([polygons, southUp, westward, fc.constantFrom(32, 64), rowsPerUnit], { numRuns: caseCount(40) })(
     'are the cells whose centre is inside by even-odd, for any direction of rows and columns',
-    async (all, up, west, tile) => {
-      const [width, height] = [45, 38];
+    async (all, up, west, tile, dense) => {
+      const [width, height] = [45, 38 * dense];
       const cells = Uint8Array.from({ length: width * height }, (_, i) => (i * 37) % 256);
       const grid = {
-        ...(up ? { originY: 0, stepY: 1 } : {}),
+        ...(up ? { originY: 0, stepY: 1 / dense } : { originY: 38, stepY: -1 / dense }),
         ...(west ? { originX: width, stepX: -1 } : {}),
         nodata: 77,
       };
@@ -240,6 +242,33 @@ test('a raster with nodata gives the same bytes on all backends, in several wind
   expect(plain(await zonalHistogram(workers, { ...job, memoryBytes: 100_000 }))).toBe(plain(expected));
   await raster.close();
 }, 120_000);
+
+test.prop([
+  fc.array(fc.bigInt({ min: -(2n ** 49n), max: 2n ** 49n }), { minLength: 4, maxLength: 4 }),
+  fc.constantFrom(0n, 1n, -1n, 4n, -4n, 5n, -5n),
+  fc.constantFrom(19n, 20n, 25n, 34n, 49n),
+  fc.boolean(),
+])(
+  'the column in which an edge crosses a row is that of a division in big integers, also where it passes by a centre',
+  ([first, second, third, fourth], beside, bits, westward) => {
+    const within = (value: bigint): bigint => BigInt.asIntN(Number(bits) + 1, value);
+    const [a, b, c] = [within(first!), within(second!), within(third!)];
+    const [v0, v1] = a < b ? [a, b] : a > b ? [b, a] : [a, a + 1n];
+    // The nearest centre line of a row, and if there is one between the ends, an edge that passes beside a centre there.
+    const centre = ((v0 + v1) >> 21n) * 2n ** 20n + 2n ** 19n;
+    if (centre < v0 || centre > v1) return;
+    const target = (c >> 20n) * 2n ** 20n + 2n ** 19n + beside;
+    const run = within(fourth!);
+    const ends = [
+      [target - (run * (centre - v0)) / (v1 - v0), run],
+      [c, run],
+    ];
+    for (const [u0, width] of ends) {
+      const edge = [u0, v0, u0! + width!, v1, centre].map(Number) as [number, number, number, number, number];
+      expect(crossedColumn(...edge, westward)).toBe(divideLargeEdge(...edge, westward).firstColumn);
+    }
+  },
+);
 
 const steps = fc.integer({ min: -(2 ** 34), max: 2 ** 34 });
 test.prop([steps, steps, steps, fc.integer({ min: 1, max: 2 ** 31 }), fc.boolean()])(
