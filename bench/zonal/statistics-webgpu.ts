@@ -1,19 +1,24 @@
 import { snapToGrid } from '../../algorithms/geometry/grid.ts';
 import type { Cells, Sample } from '../../algorithms/geometry/raster.ts';
-import { binEdges, cellColumn, createClassifier } from '../../algorithms/zonal/binning.ts';
+import { binEdges, type Classifier, cellColumn, createClassifier } from '../../algorithms/zonal/binning.ts';
 import { countCells } from '../../algorithms/zonal/cell-counts.ts';
 import { placeRows } from '../../algorithms/zonal/cell-places.ts';
 import { wantedFolds } from '../../algorithms/zonal/counting-way.ts';
 import { coverZones } from '../../algorithms/zonal/coverage.ts';
 import { uploadEdges } from '../../algorithms/zonal/edge-table.ts';
 import { type HomeGroups, homeGroups, NO_HOMES } from '../../algorithms/zonal/exact-sums.ts';
+import type { Fold } from '../../algorithms/zonal/fold.ts';
+import { orderedWord } from '../../algorithms/zonal/ordered-words.ts';
 import { placeZones } from '../../algorithms/zonal/placement.ts';
+import { selectRanks } from '../../algorithms/zonal/rank-selection.ts';
+import { windowValues } from '../../algorithms/zonal/value-rows.ts';
 import { planWindow } from '../../algorithms/zonal/window-plan.ts';
-import { zoneRows } from '../../algorithms/zonal/zone-cells.ts';
-import { foldRows } from '../../algorithms/zonal/zone-folds.ts';
+import { type ZoneRows, zoneRows } from '../../algorithms/zonal/zone-cells.ts';
+import { type CountedRows, foldRows } from '../../algorithms/zonal/zone-folds.ts';
 import { readZones } from '../../formats/index.ts';
-import type { Column } from '../../primitives/index.ts';
+import { type Column, slice } from '../../primitives/index.ts';
 import { openDevice } from '../shared/device.ts';
+import { type Spread, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
 import { openMemcpy } from '../shared/webgpu-memcpy.ts';
 import { printSteps, reduceAgain, showSpread, timePipeline } from '../shared/webgpu-timing.ts';
@@ -22,14 +27,16 @@ import { gridOf, terrain } from './terrain.ts';
 /**
  * Times zonal statistics on the device, by the device's own clock: the US counties over a raster in the device's memory,
  * in windows as a job has them. The limit is a copy of the raster by `copyBufferToBuffer`. Sums are checked: the counts
- * of all samples must be equal.
+ * of all samples must be equal. With `--median`, also times medians of the zones in each window, by the clock of the host,
+ * which waits for counts of digits in between.
  *
  * node --import tsx bench/zonal/statistics-webgpu.ts [--adapter hardware|software] [--side 20000] [--rounds 7]
- *   [--window 16777216] [--samples i16,f32] [--statistics count,min,max,sum,mean,stdev] [--zones file] [--layer name]
+ *   [--window 16777216] [--samples i16,f32] [--statistics count,min,max,sum,mean,stdev] [--median]
+ *   [--zones file] [--layer name]
  */
 const options = programOptions({
   ...{ adapter: 'hardware', side: 20000, rounds: 7, window: 2 ** 24, tile: 64, tries: 0, samples: 'i16,f32' },
-  ...{ each: false, statistics: 'count,min,max,sum,mean,stdev' },
+  ...{ each: false, median: false, statistics: 'count,min,max,sum,mean,stdev' },
   ...{ zones: 'node_modules/us-atlas/counties-10m.json', layer: 'counties' },
 });
 const { side, rounds, tile } = options;
@@ -98,12 +105,53 @@ async function measure(sample: 'i16' | 'f32'): Promise<void> {
   const heat = (): void => reduceAgain(context, windows[0]!.column, adapter === 'hardware' ? 2 ** 11 : 1);
   const { total: time, steps } = await timePipeline(backend, heat, 'reduce', once, rounds);
   const copies = await memcpy.times(rounds);
+  const medians = options.median ? await timeMedians(sample, windows, classifier, folds) : undefined;
   windows.forEach(({ column }) => void context.dispose(column));
   console.log(`\n## ${sample}, ${windows.length} windows\n`);
+  if (medians !== undefined) console.log(`medians   ${showSpread(medians)} besides, by the clock of the host`);
   console.log(`memcpy    ${copies.map((each) => each.toFixed(3)).join(' ')} ms for 2 bytes a cell`);
   console.log(`total     ${showSpread(time)}, ${total} cells in zones\n`);
   printSteps(byCommand(steps));
   if (options.each) printSteps(steps);
+}
+
+/** Times the medians of the zones of all windows, beside what else is folded. */
+async function timeMedians(
+  sample: 'i16' | 'f32',
+  windows: readonly Loaded[],
+  classifier: Classifier,
+  folds: readonly Fold[],
+): Promise<Spread> {
+  // As a job knows the extremes of each zone, this one knows those of all cells.
+  const [low, high] = [0, 2 ** 16].map((height) => orderedWord(sample, sample === 'i16' ? height >> 1 : height / 8));
+  const bits = 32 - Math.clz32(high! - low!);
+  const times: number[] = [];
+  for (let round = 0; round <= options.rounds; round++) {
+    let milliseconds = 0;
+    for (const { plan, column, places, homes } of windows) {
+      const members = Uint32Array.from(plan.zones);
+      const counted = context.scope(() => {
+        const rows = zoneRows(context, coverZones(context, edges, plan, places));
+        const found = { sample: sample as Sample, cells: column, classifier, homes };
+        const { counted } = foldRows(context, folds, rows, plan.zones.length, found);
+        return context.materialize({ rows, counted } as never) as unknown as { rows: ZoneRows; counted: CountedRows };
+      });
+      await context.read(slice(counted.rows.zone, 0, 1));
+      const start = performance.now();
+      const values = context.scope(() =>
+        windowValues(context, sample, counted.rows, counted.counted, column, classifier),
+      );
+      const sought = Array.from(members, (zone) => ({ zone, low: low!, bits, before: 0 }));
+      const found = await selectRanks(context, [{ ...values, members }], sought, (count) =>
+        count === 0 ? [] : [Math.floor((count - 1) / 2), Math.floor(count / 2)],
+      );
+      milliseconds += performance.now() - start;
+      if (found.size !== members.length) throw new Error('A zone has no median.');
+      context.dispose(values.rows, values.lengths, counted);
+    }
+    if (round > 0) times.push(milliseconds);
+  }
+  return spreadOf(times);
 }
 
 /** Steps of all windows, those of one command added up. */
