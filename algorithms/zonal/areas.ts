@@ -1,6 +1,6 @@
 import { ratio } from '../exact-ratio.ts';
 import { ONE } from './fractions/line-numbers.ts';
-import type { Folded } from './statistic-kinds.ts';
+import type { Folded, FoldedZones } from './statistic-kinds.ts';
 
 /** Number of units of shares in a whole cell. */
 export const UNIT: bigint = BigInt(ONE);
@@ -22,7 +22,7 @@ export interface Areas {
 /** The areas of zones, from their numbers of cells and what the shares of cells differ from whole cells. */
 export function zoneAreas(
   { cells, nodata }: { readonly cells: BigUint64Array; readonly nodata: BigUint64Array },
-  weighted: ReadonlyMap<number, Folded>,
+  weighted: FoldedZones,
 ): ZoneAreas {
   const data: bigint[] = [];
   const lacking: bigint[] = [];
@@ -35,10 +35,7 @@ export function zoneAreas(
 }
 
 /** What was folded of zones by fractions, from what was folded of whole cells, and of their differences. */
-export function foldedByArea(
-  folded: ReadonlyMap<number, Folded>,
-  weighted: ReadonlyMap<number, Folded>,
-): Map<number, Folded> {
+export function foldedByArea(folded: FoldedZones, weighted: FoldedZones): Map<number, Folded> {
   return new Map(
     Array.from(folded, ([zone, whole]) => {
       const difference = weighted.get(zone);

@@ -14,7 +14,7 @@ export interface CountTotals {
   addPart(part: ZoneCounters): void;
   /** The counters that are not 0, as one part. Nothing changes it later. */
   part(): ZoneCounters;
-  finish(edges: BinEdges): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above'> & {
+  finish(edges: BinEdges | undefined): Pick<ZonalHistogram, 'bins' | 'cells' | 'nodata' | 'below' | 'above'> & {
     readonly near: BigUint64Array;
   };
 }
@@ -179,7 +179,7 @@ function collect(
   zones: number,
   parts: readonly ZoneCounters[],
   slots: Slots,
-  edges: BinEdges,
+  edges: BinEdges | undefined,
 ): ReturnType<CountTotals['finish']> {
   const countsOf = zoneCounts(zones, parts, slots);
   const [cells, nodata, near] = [createU64Column(zones), createU64Column(zones), createU64Column(zones)];
@@ -203,7 +203,7 @@ function collect(
     nodata.set(zone, lacking);
   }
   return {
-    bins: collectBins(countsOf, filled, edges),
+    bins: edges === undefined ? NO_BINS : collectBins(countsOf, filled, edges),
     cells: cells.column,
     nodata: nodata.column,
     below: below.column,
@@ -211,6 +211,13 @@ function collect(
     near: near.column,
   };
 }
+
+const NO_BINS: ZonalBins = {
+  zone: new Uint32Array(),
+  lower: new Float64Array(),
+  upper: new Float64Array(),
+  count: new BigUint64Array(),
+};
 
 /** The row after the last whose slot is a bin. */
 function endOfBins({ slot, from, to }: ZoneCounts, bins: number): number {

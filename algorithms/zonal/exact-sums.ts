@@ -130,6 +130,18 @@ export function integerOf(words: readonly number[]): bigint {
   return words.reduceRight((upper, word) => (upper << 32n) | BigInt(word), 0n);
 }
 
+/** The same, as a number if that is exact. */
+export function wholeOf(words: readonly number[]): number | bigint {
+  const isSmall = (words[1] ?? 0) < 2 ** 21 && words.every((word, at) => at < 2 || word === 0);
+  return isSmall ? words[0]! + 2 ** 32 * (words[1] ?? 0) : integerOf(words);
+}
+
+/** The sum of whole numbers, as a number if all are exact. */
+export function exactlyAdded(a: number | bigint, b: number | bigint): number | bigint {
+  if (typeof a === 'number' && typeof b === 'number' && Number.isSafeInteger(a + b)) return a + b;
+  return BigInt(a) + BigInt(b);
+}
+
 /** The signed integer with the given words, lowest first, converted from units of `group` to units of group 0. */
 export function groupSum(words: readonly number[], group: number): bigint {
   return BigInt.asIntN(32 * words.length, integerOf(words)) << BigInt(32 * group);

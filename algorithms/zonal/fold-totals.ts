@@ -2,7 +2,7 @@ import type { RasterGrid } from '../geometry/raster.ts';
 import { placeOfCell, type WindowPlace } from './cell-order.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { digitsName, type FoldSums, wordsIn, type ZoneFold } from './fold.ts';
-import type { Folded } from './statistic-kinds.ts';
+import type { Folded, FoldedZones } from './statistic-kinds.ts';
 
 /** What was folded in a window, read to the host; see `WindowFolds`. */
 export type FoldedWindow = { readonly [name: string]: Uint32Array } & { readonly zone: Uint32Array };
@@ -23,46 +23,86 @@ export interface FoldTotals {
   /** What was added so far. Nothing changes it later. */
   part(): PartialStatistics;
   /** What was added so far, of the zones that have cells with data. */
-  readonly folded: ReadonlyMap<number, Folded>;
+  readonly folded: FoldedZones;
 }
 
-/** Creates totals without any zone. */
-export function createFoldTotals(folds: readonly ZoneFold[]): FoldTotals {
+/**
+ * Creates totals without any zone. They are columns, with a row for each zone of the job: an object for each would take
+ * more time than all else that the host does for very many zones.
+ */
+export function createFoldTotals(folds: readonly ZoneFold[], zones: number): FoldTotals {
   const fields = fieldsOf(folds);
-  const found = new Map<number, FoldSums>();
-  const addZone = (zone: number, more: Folded): void => {
-    const sums = found.get(zone);
-    if (sums === undefined) found.set(zone, more);
-    else for (const fold of folds) fold.add(sums, more);
+  const columns = fields.map(([, type]) =>
+    type === 'number' ? new Float64Array(zones) : Array<number | bigint>(zones).fill(0),
+  );
+  const isFound = new Uint8Array(zones);
+  let size = 0;
+  const load = (zone: number, into: FoldSums): FoldSums => {
+    fields.forEach(([field], at) => {
+      into[field] = columns[at]![zone] as never;
+    });
+    return into;
+  };
+  const before = {} as FoldSums;
+  const addZone = (zone: number, more: FoldSums): void => {
+    let sums = more;
+    if (isFound[zone] === 1) {
+      sums = load(zone, before);
+      for (const fold of folds) fold.add(sums, more);
+    } else {
+      isFound[zone] = 1;
+      size++;
+    }
+    fields.forEach(([field], at) => {
+      columns[at]![zone] = sums[field];
+    });
+  };
+  const foldedOf = (zone: number): Folded => {
+    const found = load(zone, {} as FoldSums);
+    for (const [field, type] of fields) if (type === 'bigint') found[field] = BigInt(found[field]) as never;
+    return found as Folded;
   };
   return {
     add(members, window, homes, place) {
-      const columns = folds.map((fold) => wordsIn(fold, window, fold.neutral.length));
-      const digits = folds.map((fold) => window[digitsName(fold)]);
       const placeOf = (cell: number): bigint => placeOfCell(place, cell);
+      const given = folds.map((fold) => {
+        const found = wordsIn(fold, window, fold.neutral.length);
+        const wide = { zone: 0, digits: window[digitsName(fold)], homes, placeOf };
+        return { fold, found, words: found.map(() => 0), wide };
+      });
+      const sums = {} as FoldSums;
+      const readRow = ({ fold, found, words, wide }: (typeof given)[number], row: number, zone: number): boolean => {
+        for (let i = 0; i < words.length; i++) words[i] = found[i]![row]!;
+        wide.zone = zone;
+        return fold.read(words, sums, wide);
+      };
       window.zone.forEach((zone, row) => {
-        const sums = {} as FoldSums;
-        const hasData = folds.every((fold, at) => {
-          const words = columns[at]!.map((column) => column[row]!);
-          return fold.read(words, sums, { zone, digits: digits[at], homes, placeOf });
-        });
-        if (hasData) addZone(members[zone]!, sums);
+        if (given.every((each) => readRow(each, row, zone))) addZone(members[zone]!, sums);
       });
     },
-    addPart({ zone: members, ...columns }) {
+    addPart({ zone: members, ...part }) {
       members.forEach((zone, row) => {
-        addZone(zone, rowOf(fields, columns, row));
+        addZone(zone, rowOf(fields, part, row));
       });
     },
     part() {
-      const zone = Uint32Array.from(found.keys()).sort();
-      const columns = fields.map(([field, type]) => {
-        const values = Array.from(zone, (each) => found.get(each)![field]);
-        return [field, type === 'number' ? Float64Array.from(values as number[]) : values] as const;
+      const zone = Uint32Array.from(isFound.keys()).filter((each) => isFound[each] === 1);
+      const part = fields.map(([field, type], at) => {
+        const column = columns[at]!;
+        const values = type === 'number' ? Float64Array.from(zone, (each) => column[each] as number) : undefined;
+        return [field, values ?? Array.from(zone, (each) => BigInt(column[each]!))] as const;
       });
-      return { zone, ...Object.fromEntries(columns) };
+      return { zone, ...Object.fromEntries(part) };
     },
-    folded: found,
+    folded: {
+      get size() {
+        return size;
+      },
+      get: (zone) => (isFound[zone] === 1 ? foldedOf(zone) : undefined),
+      *[Symbol.iterator]() {
+        for (let zone = 0; zone < zones; zone++) if (isFound[zone] === 1) yield [zone, foldedOf(zone)];
+      },
+    },
   };
 }
 

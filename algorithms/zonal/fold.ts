@@ -46,13 +46,16 @@ export interface ZoneFold {
   /** Sets the fields of a zone from its words in a window. Returns false if no cell of the zone has data. */
   read(words: readonly number[], sums: FoldSums, wide: WideSums): boolean;
   /** Adds other fields of the same zone to `sums`. */
-  add(sums: FoldSums, more: Folded): void;
+  add(sums: FoldSums, more: FoldSums): void;
   /** Whether values that another process has sent can be fields of a zone in rasters of these grids. */
   isPossible(found: Folded, grids: readonly RasterGrid[]): boolean;
 }
 
-/** What is folded of a zone, as it grows. */
-export type FoldSums = { -readonly [field in keyof Folded]: Folded[field] };
+/** What is folded of a zone, as it grows. Sums are numbers as long as these are exact. */
+export type FoldSums = { -readonly [field in keyof Folded]: Folded[field] | (field extends SumField ? number : never) };
+
+/** The fields of sums, and of weights. */
+export type SumField = 'sum' | 'squares' | 'area' | 'lacking';
 
 /** The fold of a row, while it goes from cell to cell. */
 export interface RowFold {

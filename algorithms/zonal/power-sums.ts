@@ -5,24 +5,23 @@ import { mulU32, mulU64 } from '../../primitives/functors/standard/wide-products
 import type { U32, Variable } from '../../primitives/functors/value.ts';
 import { isFloat, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
 import {
+  exactlyAdded,
   type Float,
   groupSum,
-  integerOf,
   LAYOUTS,
   maxExponent,
   type Power,
   type PowerLayout,
   WEIGHTED,
+  wholeOf,
   wideSum,
 } from './exact-sums.ts';
-import type { Fold, WideSums, Words, ZoneFold } from './fold.ts';
+import type { Fold, SumField, WideSums, Words, ZoneFold } from './fold.ts';
 import { ABSENT } from './window-plan.ts';
 
 const WIDE_CELL = { zone: u32, raw: u32, high: u32, byte: uniform(u32), home: uniform(u32) };
 const DIGIT = { counter: u32, value: u32 };
 
-/** The fields of sums, and of weights. */
-export type SumField = 'sum' | 'squares' | 'area' | 'lacking';
 type SumOfZone = Pick<ZoneFold, 'name' | 'fields' | 'read' | 'add' | 'isPossible'>;
 
 type Variables = Variable<'u32'>[];
@@ -44,7 +43,7 @@ export function sumFold<S extends ZoneSum>(name: SumField, { integer, ...words }
       return true;
     },
     add(sums, more) {
-      sums[name] += more[name];
+      sums[name] = exactlyAdded(sums[name], more[name]);
     },
     isPossible: (found) => typeof found[name] === 'bigint',
   };
@@ -52,7 +51,7 @@ export function sumFold<S extends ZoneSum>(name: SumField, { integer, ...words }
 
 /** The words of a sum of a zone, and the sum as an integer. */
 export interface ZoneSum extends Pick<ZoneFold, 'rowWords' | 'neutral' | 'widen' | 'combine' | 'widePower' | 'layout'> {
-  integer(words: readonly number[], wide: WideSums): bigint;
+  integer(words: readonly number[], wide: WideSums): number | bigint;
 }
 
 interface SumWords extends ZoneSum, Pick<Fold, 'begin'> {}
@@ -77,7 +76,7 @@ function integerSum(power: Power, bits: number): SumWords {
       return { words: sums, take: (value) => addTo(sums.slice(0, wordsMet), termOf(value)) };
     },
     combine: addWords,
-    integer: integerOf,
+    integer: wholeOf,
   };
 }
 

@@ -1,7 +1,7 @@
 import { anInstance, aRecord, eitherOf, type Kind, optional, someRecord } from '../../primitives/checks/kinds.ts';
 import { inCells, UNIT, type ZoneAreas } from './areas.ts';
 import type {
-  Folded,
+  FoldedZones,
   RankStatistic,
   ShareStatistic,
   Statistic,
@@ -22,7 +22,7 @@ export interface ZoneValues {
   /** By fractions: the areas of these cells. */
   readonly areas?: ZoneAreas | undefined;
   /** Of zones that have cells with data. */
-  readonly folded: ReadonlyMap<number, Folded>;
+  readonly folded: FoldedZones;
   /** Undefined if no statistic needs them. */
   readonly values?: ValueCounts | undefined;
   /** Undefined if ranks are among `values`. */

@@ -19,6 +19,9 @@ export interface Folded {
   readonly lacking: bigint;
 }
 
+/** What is folded of zones, by the number of the zone. */
+export type FoldedZones = Pick<ReadonlyMap<number, Folded>, 'size' | 'get'> & Iterable<[zone: number, found: Folded]>;
+
 /** How the values of a raster are stored. */
 export interface Stored {
   readonly sample: Sample;

@@ -6,8 +6,8 @@ import { type Wanted, wantedFolds, wantedStatistics, wantedWeighted, wantsValues
 import type { HomeGroups } from './exact-sums.ts';
 import { createFoldTotals, type FoldedWindow, type PartialStatistics } from './fold-totals.ts';
 import { type RankColumns, statisticColumns } from './statistic-columns.ts';
-import type { Folded, Stored } from './statistic-kinds.ts';
-import type { AnyHistogram, ExactIntegers, ZonalBins } from './types.ts';
+import type { Folded, FoldedZones, Stored } from './statistic-kinds.ts';
+import type { AnyHistogram, ExactIntegers } from './types.ts';
 import { createUniqueTotals, exactArray, type UniqueRows, uniqueBins } from './unique-totals.ts';
 
 /** Results of one window, read to the host. */
@@ -40,7 +40,7 @@ export interface Totals {
   /** What was added so far. Nothing changes it later. */
   partial(): PartialTotals;
   /** What was folded so far, of the zones that have cells with data. */
-  readonly folded: ReadonlyMap<number, Folded>;
+  readonly folded: FoldedZones;
   /**
    * Returns the result of the job: the sums over all windows.
    *
@@ -70,9 +70,10 @@ export function createTotals(options: TotalsOptions): Totals {
   const counts = createCountTotals(zones, slots);
   const records = wantedStatistics(options);
   const wanted = wantedFolds(options, sample);
-  const folds = wanted.length > 0 ? createFoldTotals(wanted) : undefined;
+  const folds = wanted.length > 0 ? createFoldTotals(wanted, zones) : undefined;
   const wantedWeights = wantedWeighted(options, sample);
-  const weighted = wantedWeights.length > 0 ? createFoldTotals(wantedWeights) : undefined;
+  const weighted = wantedWeights.length > 0 ? createFoldTotals(wantedWeights, zones) : undefined;
+  const hasEdges = binning.kind !== 'none' && binning.kind !== 'unique';
   const unique = wantsValues(options) ? createUniqueTotals(sample, memoryBytes) : undefined;
   return {
     add(members, window) {
@@ -95,7 +96,7 @@ export function createTotals(options: TotalsOptions): Totals {
     }),
     folded: folds?.folded ?? new Map(),
     finish(ranks) {
-      const { bins, ...found } = counts.finish(edges);
+      const { bins, ...found } = counts.finish(hasEdges ? edges : undefined);
       const values = unique?.finish(scaling);
       const areas = weighted && zoneAreas(found, weighted.folded);
       const whole = folds?.folded ?? new Map<number, Folded>();
@@ -105,7 +106,7 @@ export function createTotals(options: TotalsOptions): Totals {
         ...found,
         exact: exactIntegers(options, binning.kind === 'unique' ? values?.exact : undefined, folds?.folded),
         ...(areas && { areas: areasInCells(areas) }),
-        bins: binning.kind === 'none' ? NO_BINS : binning.kind === 'unique' ? uniqueBins(values!) : bins,
+        bins: binning.kind === 'unique' ? uniqueBins(values!) : bins,
         statistics: records && statisticColumns(records, options, known),
       };
     },
@@ -116,7 +117,7 @@ export function createTotals(options: TotalsOptions): Totals {
 function exactIntegers(
   { sample, scaling, zones }: TotalsOptions,
   values: ExactIntegers['values'],
-  folded: ReadonlyMap<number, Folded> = new Map(),
+  folded: FoldedZones = new Map(),
 ): ExactIntegers | undefined {
   const [minimum, maximum] = [exactArray(sample, zones), exactArray(sample, zones)];
   if (minimum === undefined || maximum === undefined || scaling !== undefined) return undefined;
@@ -128,10 +129,3 @@ function exactIntegers(
   }
   return folded.size === 0 ? values && { values } : { values, minimum, maximum };
 }
-
-const NO_BINS: ZonalBins = {
-  zone: new Uint32Array(),
-  lower: new Float64Array(),
-  upper: new Float64Array(),
-  count: new BigUint64Array(),
-};

@@ -2,13 +2,12 @@ import { u32 } from '../../primitives/functors/functor.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { isFloat, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
 import { integerOf, type Power, type PowerLayout, WEIGHT_BITS, WEIGHTED } from './exact-sums.ts';
-import type { WeightedFold, Words } from './fold.ts';
+import type { SumField, WeightedFold, Words } from './fold.ts';
 import {
   addTo,
   addWords,
   beginGroups,
   groupedSum,
-  type SumField,
   shifted,
   signed,
   squareOf,

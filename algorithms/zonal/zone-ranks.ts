@@ -12,7 +12,7 @@ import {
   selectRanks,
 } from './rank-selection.ts';
 import { isReversed, scaledValue } from './scaling.ts';
-import type { Folded, RankStatistic, Stored } from './statistic-kinds.ts';
+import type { Folded, FoldedZones, RankStatistic, Stored } from './statistic-kinds.ts';
 import { BYTES_PER_ROW, copyRows, LEFT_OUT, type WindowValues } from './value-rows.ts';
 
 /** What there is to know of a window whose values are counted. */
@@ -24,7 +24,7 @@ export interface RankedWindow {
   /** Undefined if the window was not read. The caller gives them away. */
   readonly values: WindowValues | undefined;
   /** For zones whose values were counted so far, the smallest and the largest one. */
-  readonly folded: ReadonlyMap<number, Folded>;
+  readonly folded: FoldedZones;
 }
 
 /** Statistics of ranks, such as medians, of the zones of a job. */
@@ -32,7 +32,7 @@ export interface ZoneRanks {
   /** Adds a window. Windows that are added meanwhile wait. */
   add(window: RankedWindow): Promise<void>;
   /** Ends a reading of the rasters. Returns whether a zone must be read a second time; see {@link ZoneRanks.isSought}. */
-  endReading(folded: ReadonlyMap<number, Folded>): Promise<boolean>;
+  endReading(folded: FoldedZones): Promise<boolean>;
   /** Whether values of a zone are sought in the second reading. */
   isSought(zone: number): boolean;
   /** For each zone the statistic, NaN if it has no cells with data. */

@@ -302,7 +302,7 @@ onEveryBackend((opened, { runs }) => {
       });
       const window = (await context.read(columns)) as FoldedWindow;
       context.dispose(columns);
-      const totals = createFoldTotals(folds);
+      const totals = createFoldTotals(folds, 2);
       totals.add(Uint32Array.of(0, 1), window, homes, { raster: 0, row: 0, column: 0, columns: 1 });
       const folded = totals.part();
       folded.zone.forEach((zone, row) => {
