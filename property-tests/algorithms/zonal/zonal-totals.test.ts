@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { createCountTotals } from '../../../algorithms/zonal/count-totals.ts';
+import { exactlyAdded, wholeOf } from '../../../algorithms/zonal/exact-sums.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 
@@ -58,5 +59,20 @@ test.prop([job], { numRuns: caseCount(400) })(
       upper: new Float64Array(filled.length).fill(9),
       count: BigUint64Array.from(filled, ([, , cells]) => cells),
     });
+  },
+);
+
+const word = fc.oneof(
+  fc.constantFrom(0, 1, 2 ** 21 - 1, 2 ** 21, 2 ** 32 - 1),
+  fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+);
+test.prop([fc.array(fc.array(word, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 6 })])(
+  'sums of words are exact, whether they are numbers or not',
+  (all) => {
+    const numbers = all.map((words) => words.reduceRight((upper, low) => 2n ** 32n * upper + BigInt(low), 0n));
+    expect(all.map((words) => BigInt(wholeOf(words)))).toEqual(numbers);
+    const sum = all.map(wholeOf).reduce(exactlyAdded);
+    expect(BigInt(sum)).toBe(numbers.reduce((a, b) => a + b));
+    expect(typeof sum === 'number').toBe(numbers.reduce((a, b) => a + b) < 2n ** 53n);
   },
 );
