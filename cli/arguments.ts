@@ -31,13 +31,14 @@ export type ReadingOptions = Pick<ZoneOptions, 'layer' | 'id' | 'crs' | 'antimer
 export interface ComputeOptions extends BackendOptions, MemoryOptions, VoiceOptions {}
 
 export const VOICE_SPECS: readonly OptionSpec[] = [
-  { name: 'json-log', help: 'notes, progress, errors and a summary as JSON lines on stderr' },
-  { name: 'quiet', help: 'only errors on stderr' },
-  { name: 'help', short: 'h', help: 'this page' },
+  { name: 'json-log', group: 'Running', help: 'notes, progress, errors and a summary as JSON lines on stderr' },
+  { name: 'quiet', group: 'Running', help: 'only errors on stderr' },
+  { name: 'help', group: 'Running', short: 'h', help: 'this page' },
 ];
 
 export const ADAPTER_SPEC: OptionSpec = {
   name: 'adapter',
+  group: 'Running',
   value: 'KIND',
   help: 'the kind of WebGPU adapter: auto, hardware or software',
   choices: ['auto', 'hardware', 'software'],
@@ -45,6 +46,7 @@ export const ADAPTER_SPEC: OptionSpec = {
 
 export const WORKERS_SPEC: OptionSpec = {
   name: 'workers',
+  group: 'Running',
   value: 'N',
   help: 'number of worker threads (default: one per core)',
 };
@@ -53,8 +55,9 @@ export const WORKERS_SPEC: OptionSpec = {
 export const BACKEND_SPECS: readonly OptionSpec[] = [
   {
     name: 'backend',
+    group: 'Running',
     value: 'NAME',
-    help: 'auto (a hardware GPU if there is one, otherwise workers), workers, webgpu or reference',
+    help: 'auto (a hardware GPU, otherwise workers), workers, webgpu or reference',
     choices: ['auto', 'workers', 'webgpu', 'reference'],
   },
   ADAPTER_SPEC,
@@ -71,6 +74,7 @@ export const COMPUTE_SPECS: readonly OptionSpec[] = [...BACKEND_SPECS, MEMORY_SP
 export function fillSpec(polygon: string): OptionSpec {
   return {
     name: 'fill',
+    group: 'Input',
     value: 'union|even-odd',
     help: `a ${polygon} is all its parts together (default), or the points inside an odd number of its rings`,
     choices: ['union', 'even-odd'],
@@ -80,6 +84,7 @@ export function fillSpec(polygon: string): OptionSpec {
 /** Description of the option `--on-bad-record`. */
 export const BAD_RECORD_SPEC: OptionSpec = {
   name: 'on-bad-record',
+  group: 'Input',
   value: 'stop|skip',
   help: 'on a record that cannot be used: stop (default), or count it and skip it',
   choices: ['stop', 'skip'],
@@ -88,6 +93,7 @@ export const BAD_RECORD_SPEC: OptionSpec = {
 /** Description of the option `--antimeridian`. */
 export const ANTIMERIDIAN_SPEC: OptionSpec = {
   name: 'antimeridian',
+  group: 'Input',
   value: 'unwrap',
   help: 'treat rings that jump by more than 180° of longitude as crossing the antimeridian',
   choices: ['unwrap'],
@@ -109,9 +115,9 @@ export function parseFill(values: OptionValues): FillRule {
 }
 
 export const DEVICES_SPECS: readonly OptionSpec[] = [
-  { name: 'verbose', help: 'also say how each device rounds, and how the code for it compensates' },
-  { name: 'json', help: 'one JSON object on stdout' },
-  { name: 'help', short: 'h', help: 'this page' },
+  { name: 'verbose', group: 'Output', help: 'also say how each device rounds, and how the code for it compensates' },
+  { name: 'json', group: 'Output', help: 'one JSON object on stdout' },
+  { name: 'help', group: 'Running', short: 'h', help: 'this page' },
 ];
 
 /** Parses the options of a command that computes. */

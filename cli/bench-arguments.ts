@@ -56,6 +56,7 @@ const DEFAULT_ROUNDS = 7;
 /** Description of the option `--tuning`, whose value is the path of a file that `quadrille tune` has written. */
 export const TUNING_SPEC: OptionSpec = {
   name: 'tuning',
+  group: 'Measuring',
   value: 'FILE.json',
   help: 'tuning of WebGPU kernels, as quadrille tune writes it',
 };
@@ -63,17 +64,20 @@ export const TUNING_SPEC: OptionSpec = {
 export const BENCH_SPECS: readonly OptionSpec[] = [
   {
     name: 'only',
+    group: 'Measuring',
     value: 'A,B…',
     help: 'experiments with these names or prefixes of names (default: all)',
   },
   {
     name: 'experiment',
+    group: 'Measuring',
     value: 'FILE',
     help: 'a module with your own experiments (.mjs, .js or .ts); may be given several times',
     repeats: true,
   },
   {
     name: 'backends',
+    group: 'Measuring',
     value: 'A,B…',
     help: 'some of workers, webgpu and reference (default: workers, and webgpu on a hardware GPU)',
   },
@@ -82,33 +86,47 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
   TUNING_SPEC,
   {
     name: 'sizes',
+    group: 'Measuring',
     value: 'N,A..B…',
     help: 'numbers of elements, such as 1000, 2^20, 2^10..2^24 or 2^10..2^24:2 (default 2^10,2^14,2^18,2^21)',
   },
-  { name: 'types', value: 'A,B…', help: 'some of u32, i32 and f32 (default u32, or the first that an experiment has)' },
-  { name: 'rounds', value: 'N', help: `rounds of every case (default ${DEFAULT_ROUNDS})` },
+  {
+    name: 'types',
+    group: 'Measuring',
+    value: 'A,B…',
+    help: 'some of u32, i32 and f32 (default u32, or the first that an experiment has)',
+  },
+  { name: 'rounds', group: 'Measuring', value: 'N', help: `rounds of every case (default ${DEFAULT_ROUNDS})` },
   {
     name: 'check-up-to',
+    group: 'Measuring',
     value: 'N',
     help: 'compare answers with the reference up to this number of elements (default: all)',
   },
   {
     name: 'peers',
+    group: 'Measuring',
     value: 'A,B…',
     help: `some of ${PEERS.join(', ')}, or all or none (default: all installed)`,
   },
   {
     name: 'compiled',
+    group: 'Measuring',
     value: 'PEER=FILE',
     help: 'the program of cpp or cuda, if it was compiled elsewhere; may be given twice',
     repeats: true,
   },
-  { name: 'out', value: 'FOLDER', help: 'folder for bench.csv, bench.json, bench.html and bench-*.svg' },
-  { name: 'csv', help: 'write the CSV file; without --out, CSV on stdout' },
-  { name: 'json', help: 'write the JSON file; without --out, JSON on stdout' },
-  { name: 'html', help: 'write the report' },
-  { name: 'svg', help: 'write the plots' },
-  { name: 'list', help: 'list the experiments and exit' },
+  {
+    name: 'out',
+    group: 'Output',
+    value: 'FOLDER',
+    help: 'folder for bench.csv, bench.json, bench.html and bench-*.svg',
+  },
+  { name: 'csv', group: 'Output', help: 'write the CSV file; without --out, CSV on stdout' },
+  { name: 'json', group: 'Output', help: 'write the JSON file; without --out, JSON on stdout' },
+  { name: 'html', group: 'Output', help: 'write the report' },
+  { name: 'svg', group: 'Output', help: 'write the plots' },
+  { name: 'list', group: 'Measuring', help: 'list the experiments and exit' },
   MEMORY_SPEC,
   ...VOICE_SPECS,
 ];

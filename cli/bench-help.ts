@@ -13,7 +13,7 @@ machine affects them alike.
 
 ${describe(BENCH_SPECS)}
 
-Output:
+What is written:
   A table on stdout, or CSV or JSON with --csv or --json. With --out, files instead: the named ones, or all if none is named.
   A time is the median of one call in a batch, with the min and max. Times of a GPU come from its own clock where it has
   one, and exclude the host. "latency" is one call alone, until the host knows that it is done.
@@ -34,7 +34,7 @@ keeps a choice that is clearly faster. Tuning never changes results, but tune ch
 
 ${describe(TUNE_SPECS)}
 
-Output:
+What is written:
   One JSON entry on stdout, or in the file of --out: the device, and the settings that differ from the default.
   quadrille bench and quadrille tune take it with --tuning FILE, and programs with open({ tuning }). Other commands
   do not take it.

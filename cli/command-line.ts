@@ -3,9 +3,26 @@ import { UsageError } from '../formats/usage-error.ts';
 import { remedyFor, suggest } from '../primitives/checks/suggest.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
 
+/** The groups in which help lists options, in this order. */
+const GROUPS = [
+  'Question',
+  'Input',
+  'Which cells',
+  'Statistics',
+  'Bins',
+  'Tree',
+  'Cells',
+  'Measuring',
+  'Jobs',
+  'Output',
+  'Queue',
+  'Running',
+] as const;
+
 /** An option of a command. The parser and the help text use this description. */
 export interface OptionSpec {
   readonly name: string;
+  readonly group: (typeof GROUPS)[number];
   readonly short?: string;
   /** Name of the option's value in the help text. Undefined for a flag, which has no value. */
   readonly value?: string;
@@ -162,18 +179,27 @@ export function parsed<T>(
   return value === undefined ? undefined : parse(value, `--${name}`);
 }
 
-/** Lists options for a help text, one per line. */
+/** Lists options for a help text by groups, one per line. */
 export function describe(specs: readonly OptionSpec[]): string {
-  const heads = specs.map(({ name, short, value }) => {
-    const long = value === undefined ? `--${name}` : `--${name} ${value}`;
-    return short === undefined ? long : `-${short}, ${long}`;
-  });
-  const width = largestOf(heads.map((head) => head.length));
-  return specs.map(({ help }, index) => `  ${heads[index]!.padEnd(width)}  ${help}`).join('\n');
+  const heads = new Map(specs.map((spec) => [spec, headOf(spec)]));
+  const width = largestOf([...heads.values()].map((head) => head.length));
+  return GROUPS.map((group) => {
+    const lines = specs.filter((spec) => spec.group === group);
+    if (lines.length === 0) return '';
+    return `${group}:\n${lines.map((spec) => `  ${heads.get(spec)!.padEnd(width)}  ${spec.help}\n`).join('')}`;
+  })
+    .join('')
+    .trimEnd();
+}
+
+function headOf({ name, short, value }: OptionSpec): string {
+  const long = value === undefined ? `--${name}` : `--${name} ${value}`;
+  return short === undefined ? long : `-${short}, ${long}`;
 }
 
 /** The option that disarms texts which a spreadsheet would take for formulas. */
 export const QUOTE_FORMULAS_SPEC: OptionSpec = {
   name: 'csv-quote-formulas',
+  group: 'Output',
   help: 'CSV: an apostrophe before texts that spreadsheets take for formulas (= + - @, tab or CR first)',
 };

@@ -1,4 +1,5 @@
 import type { Context } from '../primitives/context/context.ts';
+import { helpWidth, wrapHelp } from './help-text.ts';
 import type { InterruptListener } from './interrupt.ts';
 import type { Log } from './log.ts';
 import type { Surroundings } from './run-support.ts';
@@ -15,8 +16,8 @@ export interface Session {
 
 type Command = (args: readonly string[], session: Session) => Promise<void>;
 
-/** Imports the help text of a command. */
-type Help = () => Promise<string>;
+/** Imports the help text of a command: its first page or, with `all`, the whole, where these differ. */
+type Help = (all: boolean) => Promise<string>;
 
 /** Commands by name. A command either runs code or consists of subcommands. */
 export type Commands = Readonly<
@@ -119,7 +120,7 @@ const QUEUE_COMMANDS: Commands = {
 /** All commands. */
 export const COMMANDS: Commands = {
   zonal: command({
-    help: async () => (await import('./zonal-help.ts')).ZONAL_HELP,
+    help: async (all) => (await import('./zonal-help.ts'))[all ? 'ZONAL_HELP' : 'ZONAL_FIRST_HELP'],
     parse: async () => (await import('./zonal-arguments.ts')).parseZonalArguments,
     run: async () => (await import('./zonal.ts')).runZonal,
     parts: async () => (await import('./zonal-parts.ts')).zonalParts,
@@ -180,6 +181,11 @@ function surroundingsOf({ log, stdout, interrupts }: Session): Surroundings {
 /** Writes a text to stdout. */
 export async function print(text: string, { stdout, interrupts }: Session): Promise<void> {
   await writeToStdout(stdout, [text], interrupts.signal);
+}
+
+/** Writes a help text to stdout, in lines that fit on the terminal. */
+export async function printHelp(text: string, session: Session): Promise<void> {
+  await print(wrapHelp(text, helpWidth(session.stdout as { readonly columns?: number })), session);
 }
 
 async function devices(args: readonly string[], session: Session): Promise<void> {

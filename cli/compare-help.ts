@@ -22,7 +22,7 @@ covered by two parts is outside.
 
 ${describe(COMPARE_SPECS)}
 
-Output:
+What is written:
   J′ on stdout, from 0 to 1; NaN if no pair shares area. If an output is -, stdout holds that output instead.
   --out      figures of both sets, matches, histogram, skipped tiles, notes.
   --pairs    tile,a,b,area_a,area_b,intersection,union,iou,matched: a row for every pair that shares area.

@@ -18,5 +18,6 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
 
 Exit codes: 0 success, 1 failure while running, 2 wrong usage or input; after a signal: 129 by SIGHUP (the terminal was
 closed), 130 by SIGINT (Ctrl-C), 143 by SIGTERM.
+
 QUADRILLE_DEBUG=1 prints the stack of an error.
 `;

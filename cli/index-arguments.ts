@@ -67,13 +67,19 @@ const LAYER_FORMATS = [
 
 /** Descriptions of the options that {@link parseLayerReading} parses. */
 export const READING_SPECS: readonly OptionSpec[] = [
-  { name: 'layer', value: 'NAME', help: 'the layer of the polygons, if a file has several' },
-  { name: 'id', value: 'PROPERTY', help: "name polygons by this property instead of the feature's id" },
-  { name: 'assume-crs', value: 'EPSG:N', help: 'the CRS of the coordinates, instead of what the files say' },
+  { name: 'layer', group: 'Input', value: 'NAME', help: 'the layer of the polygons, if a file has several' },
+  { name: 'id', group: 'Input', value: 'PROPERTY', help: "name polygons by this property instead of the feature's id" },
+  {
+    name: 'assume-crs',
+    group: 'Input',
+    value: 'EPSG:N',
+    help: 'the CRS of the coordinates, instead of what the files say',
+  },
   ANTIMERIDIAN_SPEC,
   fillSpec('polygon'),
   {
     name: 'input-format',
+    group: 'Input',
     value: 'NAME',
     help: `format of the polygons: ${LAYER_FORMATS.join(', ')}`,
     choices: LAYER_FORMATS,
@@ -84,34 +90,42 @@ export const READING_SPECS: readonly OptionSpec[] = [
 const PLOT_SPECS: readonly OptionSpec[] = [
   {
     name: 'plot',
+    group: 'Output',
     value: 'FILE.svg|FILE.png',
     help: 'a drawing of the quadrants; may be given several times; - is SVG on stdout',
     repeats: true,
   },
-  { name: 'plot-window', value: 'L,B,R,T', help: 'the part that is drawn: its left, bottom, right and top' },
+  {
+    name: 'plot-window',
+    group: 'Output',
+    value: 'L,B,R,T',
+    help: 'the part that is drawn: its left, bottom, right and top',
+  },
 ];
 
 export const BUILD_SPECS: readonly OptionSpec[] = [
-  { name: 'out', short: 'o', value: 'FILE.maq', help: 'the tree; - is stdout' },
+  { name: 'out', group: 'Output', short: 'o', value: 'FILE.maq', help: 'the tree; - is stdout' },
   {
     name: 'levels',
+    group: 'Tree',
     value: 'N',
     help: 'number of subdivisions, 0 to 30: the smallest quadrants have side / 2^N (default 12)',
   },
   {
     name: 'domain',
+    group: 'Tree',
     value: 'LEFT,BOTTOM,SIZE',
     help: 'the square that is subdivided, or world (default: see above)',
   },
-  { name: 'no-edges', help: 'write no edges: the file is smaller, but its answers are not exact' },
+  { name: 'no-edges', group: 'Tree', help: 'write no edges: the file is smaller, but its answers are not exact' },
   ...READING_SPECS,
   ...PLOT_SPECS,
-  { name: 'json', help: 'the summary as one JSON object on stdout' },
+  { name: 'json', group: 'Output', help: 'the summary as one JSON object on stdout' },
   ...COMPUTE_SPECS,
 ];
 
 export const INFO_SPECS: readonly OptionSpec[] = [
-  { name: 'json', help: 'one JSON object on stdout' },
+  { name: 'json', group: 'Output', help: 'one JSON object on stdout' },
   ...PLOT_SPECS,
   MEMORY_SPEC,
   ...VOICE_SPECS,

@@ -41,7 +41,7 @@ vertices of the cut are moved to the nearest step of the domain, like all vertic
 
 ${describe(BUILD_SPECS)}
 
-Output:
+What is written:
   One line on stdout, or with --json one object: sets, polygons, vertices, quadrants, nodes, levels, bytes, seconds and
   peak memory. If an output is -, stdout holds that output instead.
 
@@ -70,7 +70,7 @@ be of any size, as they are answered in batches. Each is read twice, so it must 
 
 ${describe(QUERY_SPECS)}
 
-Output: one row for every query and each of its polygons, in the order of the queries.
+What is written, one row for every query and each of its polygons, in the order of the queries:
   --points    point,set,polygon: exact on the tree's grid, to whose nearest steps polygons and points are moved. A step is
               the side of the domain / 2^30 (quadrille index info prints it): 37 mm at the equator for longitudes and
               latitudes. A point on a left or bottom edge is inside, one on a right or top edge outside.

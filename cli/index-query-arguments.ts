@@ -48,30 +48,43 @@ export interface QueryOptions extends ComputeOptions {
 export const QUERY_SPECS: readonly OptionSpec[] = [
   {
     name: 'points',
+    group: 'Question',
     value: 'FILE.csv',
     help: 'points, to find the polygons that contain them: columns x and y, or lon and lat',
   },
   {
     name: 'windows',
+    group: 'Question',
     value: 'FILE.csv',
     help: 'boxes, to find the polygons that touch them: columns left, bottom, right and top',
   },
   {
     name: 'polygons',
+    group: 'Question',
     value: 'FILE',
     help: 'polygons, to find those that share area with them: any format that build reads',
   },
-  { name: 'out', short: 'o', value: 'FILE', help: 'the answers; - is stdout (default)' },
+  { name: 'out', group: 'Output', short: 'o', value: 'FILE', help: 'the answers; - is stdout (default)' },
   FORMAT_SPEC,
   QUOTE_FORMULAS_SPEC,
   {
     name: 'count',
+    group: 'Question',
     value: 'query|polygon',
     help: 'only count the polygons of each query, or the queries of each polygon',
     choices: ['query', 'polygon'],
   },
-  { name: 'above', value: 'AREA', help: 'only rows whose shared area can exceed this, in square units' },
-  { name: 'filter-only', help: 'compare polygons by their quadrants alone: faster, but finds some that share no area' },
+  {
+    name: 'above',
+    group: 'Question',
+    value: 'AREA',
+    help: 'only rows whose shared area can exceed this, in square units',
+  },
+  {
+    name: 'filter-only',
+    group: 'Question',
+    help: 'compare polygons by their quadrants alone: faster, but finds some that share no area',
+  },
   ...READING_SPECS.map((spec) =>
     spec.name === 'id'
       ? { ...spec, help: "the property or column that names queries (default: the feature's id, or the column id)" }

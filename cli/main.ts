@@ -1,6 +1,6 @@
 import { UsageError } from '../formats/usage-error.ts';
 import { suggest } from '../primitives/checks/suggest.ts';
-import { COMMANDS, type Commands, print, type Session } from './commands.ts';
+import { COMMANDS, type Commands, print, printHelp, type Session } from './commands.ts';
 import { EXIT, exitCodeOf } from './failure.ts';
 import { MAIN_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';
@@ -77,9 +77,13 @@ function chooseLog(args: readonly string[], stderr: LogStream): Log {
 }
 
 async function dispatch(args: readonly string[], version: string, session: Session): Promise<void> {
-  const [name] = args;
-  if (name === '--help' || name === '-h' || name === 'help') {
-    await print(MAIN_HELP, session);
+  const [name, ...rest] = args;
+  if (name === 'help' && rest.length > 0) {
+    // Written `quadrille help zonal`, or `quadrille help zonal all`.
+    const isAll = rest.at(-1) === 'all';
+    await runOneOf(COMMANDS, '', [...(isAll ? rest.slice(0, -1) : rest), '--help', ...(isAll ? ['all'] : [])], session);
+  } else if (name === '--help' || name === '-h' || name === 'help') {
+    await printHelp(MAIN_HELP, session);
   } else if (name === '--version' || name === '-V') {
     await print(`${version}\n`, session);
   } else {
@@ -97,8 +101,10 @@ async function runOneOf(commands: Commands, before: string, args: readonly strin
   if (command === undefined) throw unknownCommand(name, before, commands);
   const isFamily = 'of' in command && !HELP.has(rest[0] ?? '');
   if (isFamily) await runOneOf(command.of, `${before}${name} `, rest, session);
-  else if ('of' in command || rest.some((word) => HELP.has(word))) await print(await command.help(), session);
-  else await command.run(rest, session);
+  else if ('of' in command || rest.some((word) => HELP.has(word))) {
+    const at = rest.findIndex((word) => HELP.has(word));
+    await printHelp(await command.help(rest[at + 1] === 'all'), session);
+  } else await command.run(rest, session);
 }
 
 const HELP: ReadonlySet<string> = new Set(['--help', '-h']);

@@ -10,8 +10,9 @@ export interface MemoryOptions {
 
 export const MEMORY_SPEC: OptionSpec = {
   name: 'memory',
+  group: 'Running',
   value: 'SIZE',
-  help: 'memory for the data of the run, such as 2GB (default: a quarter of the machine)',
+  help: 'memory for data, such as 2GB (default: a quarter of the machine)',
 };
 
 /** Parses `--memory`. Default: a quarter of the memory that is available to the process. */

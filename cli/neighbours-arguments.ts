@@ -37,36 +37,45 @@ export interface NeighboursOptions extends ComputeOptions, TableInOut {
 }
 
 export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
-  { name: 'nearest', short: 'k', value: 'K', help: 'find the K nearest points of every query' },
-  { name: 'radius', value: 'R', help: 'or find all points within this distance of every query' },
-  { name: 'queries', value: 'FILE', help: 'the points whose neighbours are wanted (default: POINTS)' },
+  { name: 'nearest', group: 'Question', short: 'k', value: 'K', help: 'find the K nearest points of every query' },
+  { name: 'radius', group: 'Question', value: 'R', help: 'or find all points within this distance of every query' },
+  { name: 'queries', group: 'Input', value: 'FILE', help: 'the points whose neighbours are wanted (default: POINTS)' },
   {
     name: 'columns',
+    group: 'Input',
     value: 'X,Y,…',
     help: 'columns of the coordinates, one or more (default: x,y and z, lon,lat or longitude,latitude)',
   },
   {
     name: 'query-columns',
+    group: 'Input',
     value: 'X,Y,…',
     help: 'columns of the coordinates in --queries (default: those of --columns)',
   },
-  { name: 'id', value: 'COLUMN', help: 'the column that names points (default: row numbers from 0)' },
-  { name: 'query-id', value: 'COLUMN', help: 'the column that names queries (default: row numbers from 0)' },
+  { name: 'id', group: 'Input', value: 'COLUMN', help: 'the column that names points (default: row numbers from 0)' },
+  {
+    name: 'query-id',
+    group: 'Input',
+    value: 'COLUMN',
+    help: 'the column that names queries (default: row numbers from 0)',
+  },
   {
     name: 'metric',
+    group: 'Question',
     value: 'NAME',
     help: `${METRIC_NAMES.join(', ')}, or l3 to l64 (default: l2; see below)`,
   },
-  { name: 'with-self', help: 'without --queries, count a point as its own neighbour' },
+  { name: 'with-self', group: 'Question', help: 'without --queries, count a point as its own neighbour' },
   {
     name: 'on-bad-record',
+    group: 'Input',
     value: 'stop|skip',
     help: 'on a row without finite coordinates, such as null or NaN: stop (default), or count it and skip it',
     choices: ['stop', 'skip'],
   },
   ...tableSpecs('the neighbours'),
-  { name: 'plot', value: 'FILE.svg', help: 'a histogram of the distances as SVG (see below)' },
-  { name: 'json', help: 'the figures as one JSON object on stdout' },
+  { name: 'plot', group: 'Output', value: 'FILE.svg', help: 'a histogram of the distances as SVG (see below)' },
+  { name: 'json', group: 'Output', help: 'the figures as one JSON object on stdout' },
   ...COMPUTE_SPECS,
 ];
 

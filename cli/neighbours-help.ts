@@ -26,7 +26,7 @@ ${metricsHelp()}
   sphere has the mean radius of the Earth, 6,371,008.8 m; --radius is in metres, too. All other metrics treat longitudes and
   latitudes as coordinates of a plane, and a note says so.
 
-Output:
+What is written:
   --out    query,rank,id,distance with -k, with ranks from 1; query,id,distance with --radius, nearest first. Rows are in the
            order of the queries. query and id are row numbers from 0, or the columns that --query-id and --id name. If there
            are fewer than K points, a query has fewer than K rows.

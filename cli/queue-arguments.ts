@@ -13,7 +13,7 @@ export interface QueueRunOptions extends QueueListOptions {
   readonly run: string;
 }
 
-const JSON_SPEC: OptionSpec = { name: 'json', help: 'one JSON object on stdout' };
+const JSON_SPEC: OptionSpec = { name: 'json', group: 'Output', help: 'one JSON object on stdout' };
 export const QUEUE_LIST_SPECS: readonly OptionSpec[] = [
   ...QUEUE_SPECS.filter(({ name }) => name !== 'queue-folder'),
   JSON_SPEC,

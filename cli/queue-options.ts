@@ -16,15 +16,22 @@ export interface QueuePlace {
 export const QUEUE_SPECS: readonly OptionSpec[] = [
   {
     name: 'queue',
+    group: 'Queue',
     value: 'URL',
     help: 'the Redis server: redis://HOST:PORT or rediss://HOST:PORT (default: QUADRILLE_QUEUE)',
   },
   {
     name: 'queue-folder',
+    group: 'Queue',
     value: 'DIR',
     help: 'a folder that all processes of the queue see (default: QUADRILLE_QUEUE_FOLDER)',
   },
-  { name: 'queue-name', value: 'NAME', help: 'the name of the queue on this server (default: quadrille)' },
+  {
+    name: 'queue-name',
+    group: 'Queue',
+    value: 'NAME',
+    help: 'the name of the queue on this server (default: quadrille)',
+  },
 ];
 
 /** What the help of commands says about passwords. */

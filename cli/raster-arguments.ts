@@ -40,17 +40,30 @@ export interface DecodeOptions extends VoiceOptions {
 }
 
 export const ENCODE_SPECS: readonly OptionSpec[] = [
-  { name: 'out', short: 'o', value: 'FILE.qbp|FOLDER', help: 'the packed raster, or a folder for one of each file' },
-  { name: 'band', value: 'N', help: 'the band to encode, counted from 1 (default: all bands)' },
+  {
+    name: 'out',
+    group: 'Output',
+    short: 'o',
+    value: 'FILE.qbp|FOLDER',
+    help: 'the packed raster, or a folder for one of each file',
+  },
+  { name: 'band', group: 'Input', value: 'N', help: 'the band to encode, counted from 1 (default: all bands)' },
   {
     name: 'mask',
+    group: 'Input',
     value: 'all|none',
     help: 'none ignores masks and alpha bands, so that all cells but those of the nodata value have data',
     choices: ['all', 'none'],
   },
-  { name: 'tile', value: 'COLUMNSxROWS', help: 'cells of a tile (default 64x64; other sizes are decoded more slowly)' },
+  {
+    name: 'tile',
+    group: 'Output',
+    value: 'COLUMNSxROWS',
+    help: 'cells of a tile (default 64x64; other sizes are decoded more slowly)',
+  },
   {
     name: 'codec',
+    group: 'Output',
     value: 'NAME',
     help: 'residuals (default), bq (BQ-trees: land cover, masks, classes) or auto (the smaller, tile by tile)',
     choices: ['residuals', 'bq', 'auto'],
@@ -59,15 +72,24 @@ export const ENCODE_SPECS: readonly OptionSpec[] = [
 ];
 
 export const RASTER_INFO_SPECS: readonly OptionSpec[] = [
-  { name: 'json', help: 'one JSON object on stdout' },
-  { name: 'check', help: 'decode every tile, and compare it with its checksum, its minimum and its maximum' },
+  { name: 'json', group: 'Output', help: 'one JSON object on stdout' },
+  {
+    name: 'check',
+    group: 'Output',
+    help: 'decode every tile, and compare it with its checksum, its minimum and its maximum',
+  },
   ...VOICE_SPECS,
 ];
 
 export const DECODE_SPECS: readonly OptionSpec[] = [
-  { name: 'out', short: 'o', value: 'FILE.tif', help: 'the GeoTIFF' },
-  { name: 'band', value: 'N', help: 'the band to decode, counted from 1 (default: all bands)' },
-  { name: 'window', value: 'C,R,W,H', help: 'the part to decode: its first column and row, its width and height' },
+  { name: 'out', group: 'Output', short: 'o', value: 'FILE.tif', help: 'the GeoTIFF' },
+  { name: 'band', group: 'Input', value: 'N', help: 'the band to decode, counted from 1 (default: all bands)' },
+  {
+    name: 'window',
+    group: 'Input',
+    value: 'C,R,W,H',
+    help: 'the part to decode: its first column and row, its width and height',
+  },
   ...VOICE_SPECS,
 ];
 

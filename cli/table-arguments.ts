@@ -26,30 +26,34 @@ export interface TableOptions extends ComputeOptions, TableInOut {
 export const TABLE_SPECS: readonly OptionSpec[] = [
   {
     name: 'where',
+    group: 'Question',
     value: 'CONDITION',
     help: "keep only rows that meet a condition, such as 'fare > 10 and zone in (3, 7)' (see below)",
   },
-  { name: 'group-by', value: 'NAMES', help: 'group rows by the values of up to four columns' },
+  { name: 'group-by', group: 'Question', value: 'NAMES', help: 'group rows by the values of up to four columns' },
   {
     name: 'aggregate',
+    group: 'Question',
     value: 'LIST',
     help: "aggregates such as 'count, avg(fare), median(fare)' (default with --group-by: count)",
   },
-  { name: 'columns', value: 'NAMES', help: 'the columns to write, in this order (default: all)' },
+  { name: 'columns', group: 'Question', value: 'NAMES', help: 'the columns to write, in this order (default: all)' },
   {
     name: 'order-by',
+    group: 'Question',
     value: 'NAME',
     help: "sort by a column, such as 'avg(fare) desc' (default: the keys); without groups, it needs --top",
   },
-  { name: 'top', value: 'K', help: 'only the first K rows or groups, in the order of --order-by' },
+  { name: 'top', group: 'Question', value: 'K', help: 'only the first K rows or groups, in the order of --order-by' },
   ...tableSpecs('the answer'),
   {
     name: 'plot',
+    group: 'Output',
     value: 'FILE.svg',
     help: 'bars of the groups, or without groups a histogram of a column, as SVG (see below)',
   },
-  { name: 'trace', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
-  { name: 'json', help: 'the figures of the run as one JSON object on stdout' },
+  { name: 'trace', group: 'Output', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
+  { name: 'json', group: 'Output', help: 'the figures of the run as one JSON object on stdout' },
   ...COMPUTE_SPECS,
 ];
 

@@ -10,6 +10,7 @@ export type TableFormat = (typeof TABLE_FORMATS)[number];
 /** Description of the option that {@link parseTableFormat} reads. */
 export const FORMAT_SPEC: OptionSpec = {
   name: 'format',
+  group: 'Output',
   value: TABLE_FORMATS.join('|'),
   help: 'format of --out, if its name does not show it (default csv)',
   choices: TABLE_FORMATS,
@@ -42,6 +43,7 @@ export function tableSpecs(what: string): readonly OptionSpec[] {
   return [
     {
       name: 'out',
+      group: 'Output',
       short: 'o',
       value: 'FILE',
       help: `${what}; - is stdout (default, unless another output uses it)`,
@@ -73,10 +75,12 @@ export type CsvReading = Pick<TableOptions, 'header' | 'decimal'>;
 export const CSV_SPECS: readonly OptionSpec[] = [
   {
     name: 'no-header',
+    group: 'Input',
     help: 'CSV: the first line is a row, and columns are called column1, column2, …',
   },
   {
     name: 'decimal',
+    group: 'Input',
     value: '.|,',
     help: 'CSV: the decimal separator of numbers (default .)',
     choices: ['.', ','],

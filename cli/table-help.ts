@@ -28,7 +28,7 @@ Questions:
                the smallest for which at least a fraction p of the values is at most as large. quantile_cont(x, p), for
                numbers, interpolates between the two values around the place p · (n − 1), as percentile_cont of SQL does.
 
-Output:
+What is written:
   --out        Without --aggregate and --group-by: the rows, in the order of the file. With --order-by and --top: the rows
                with the smallest values of a column, or with desc the largest; rows where it is null are left out.
                Otherwise one row for every group, in the order of the keys, nulls last; without --group-by one row.

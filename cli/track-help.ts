@@ -21,7 +21,7 @@ Detection:
   If texture is mistaken for cells, raise --threshold, for instance to 2.7; give --sign if all cells are bright or all are
   dark; or try --background still if cells move and the camera does not. If cells are missed, lower --threshold.
 
-Output:
+What is written:
   --out      track,frame,time,x,y,radius,score,speed, with units in the names: time_s if the frame rate is known, otherwise
              time_frames; x_px,y_px,radius_px, where 0,0 is the centre of the upper left pixel; speed_um_per_s if the pixel
              size is known as well, otherwise speed_px_per_frame. The speed is measured from the previous frame that has the
@@ -33,6 +33,7 @@ Output:
   --ctc      mask000.tif, …: label images of 16 bits, and res_track.txt with lines L B E P. A label is the number of a track.
              A track that is seen again after a gap gets a new label, from 65535 down, with the old label as its parent.
   --plot and --report draw with these packages: ${installCommand(PLOT_PACKAGES)}
+
   A run that fails writes nothing. A run stopped by Ctrl-C keeps the results of the frames that were done, and says so.
 
 Example:

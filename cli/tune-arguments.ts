@@ -26,11 +26,26 @@ const DEFAULT_SECONDS = 600;
 export const TUNE_SPECS: readonly OptionSpec[] = [
   ADAPTER_SPEC,
   { ...TUNING_SPEC, help: 'the tuning to start from' },
-  { name: 'only', value: 'A,B…', help: 'parts of a tuning, such as scan or sort.sweep (default: all)' },
-  { name: 'size', value: 'N', help: 'elements to measure over (default 2^24; 2^14 on a software adapter)' },
-  { name: 'rounds', value: 'N', help: `rounds of every candidate (default ${DEFAULT_ROUNDS})` },
-  { name: 'seconds', value: 'S', help: `start no new candidate after this time (default ${DEFAULT_SECONDS})` },
-  { name: 'out', value: 'FILE.json', help: 'the entry; - is stdout (default)' },
+  {
+    name: 'only',
+    group: 'Measuring',
+    value: 'A,B…',
+    help: 'parts of a tuning, such as scan or sort.sweep (default: all)',
+  },
+  {
+    name: 'size',
+    group: 'Measuring',
+    value: 'N',
+    help: 'elements to measure over (default 2^24; 2^14 on a software adapter)',
+  },
+  { name: 'rounds', group: 'Measuring', value: 'N', help: `rounds of every candidate (default ${DEFAULT_ROUNDS})` },
+  {
+    name: 'seconds',
+    group: 'Measuring',
+    value: 'S',
+    help: `start no new candidate after this time (default ${DEFAULT_SECONDS})`,
+  },
+  { name: 'out', group: 'Output', value: 'FILE.json', help: 'the entry; - is stdout (default)' },
   MEMORY_SPEC,
   ...VOICE_SPECS,
 ];

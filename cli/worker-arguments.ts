@@ -19,12 +19,13 @@ export const WORKER_SPECS: readonly OptionSpec[] = [
   ...QUEUE_SPECS,
   {
     name: 'module',
+    group: 'Jobs',
     value: 'ID=PATH',
     help: 'a module whose exported functions jobs may call by this id; again for several',
     repeats: true,
   },
-  { name: 'lanes', value: 'N', help: 'number of jobs at the same time (default 1)' },
-  { name: 'gpu', value: 'N', help: 'the GPU with this number in quadrille devices' },
+  { name: 'lanes', group: 'Jobs', value: 'N', help: 'number of jobs at the same time (default 1)' },
+  { name: 'gpu', group: 'Jobs', value: 'N', help: 'the GPU with this number in quadrille devices' },
   ...COMPUTE_SPECS,
 ];
 

@@ -16,9 +16,9 @@ ${PASSWORD_HELP}
 A job names the id of a module and a function that it exports, never a path or code. Modules of programs are loaded when the
 worker starts. Start all workers of a queue with the same modules, and with the same version of quadrille.
 
-With --gpu, the worker opens WebGPU on this GPU and checks which one it got. Identical GPUs need something that selects one:
-Mesa's layer for Vulkan (Debian: mesa-vulkan-drivers), or only one device node that the worker sees. Start one worker for each
-GPU.
+With --gpu, the worker opens WebGPU on this GPU and checks which one it got. Identical GPUs need something that selects
+one: Mesa's layer for Vulkan (Debian: mesa-vulkan-drivers), or only one device node that the worker sees. Start one worker
+for each GPU.
 
 SIGTERM and SIGINT (Ctrl-C) end the worker with exit code 0: it takes no more jobs, and finishes those in progress or, after 30
 seconds, gives them back. A second signal ends it at once, and others do its jobs.

@@ -3,7 +3,29 @@ import { describe } from './command-line.ts';
 import { PASSWORD_HELP } from './queue-options.ts';
 import { ZONAL_SPECS } from './zonal-arguments.ts';
 
-/** The help text of `quadrille zonal --help`. */
+/** The options on the first page of help, which is one screen. */
+const FIRST: ReadonlySet<string> = new Set([
+  ...['zones', 'raster', 'merge', 'band', 'id', 'include-field', 'pixels', 'nodata', 'stats', 'stat', 'wide'],
+  ...['bins', 'edges', 'unique', 'out', 'plot', 'backend', 'memory', 'quiet', 'help'],
+]);
+
+/** The text of `quadrille zonal --help`. */
+export const ZONAL_FIRST_HELP: string = `quadrille zonal --zones FILE --raster FILE… --stats FILE [options]
+quadrille zonal --zones FILE --raster FILE… --bins LO:HI:WIDTH [options]
+
+Statistics or histograms of the raster cells in each zone.
+
+${describe(ZONAL_SPECS.filter(({ name }) => FIRST.has(name)))}
+
+Names for --stat: ${STATISTICS_DESCRIBED.map(([name]) => name).join(' ')}
+
+Example:
+  quadrille zonal --zones counties.json --raster ndvi.tif --stats - --stat mean,median
+
+quadrille zonal --help all lists all options, and says what is counted.
+`;
+
+/** The text of `quadrille zonal --help all`. */
 export const ZONAL_HELP: string = `quadrille zonal --zones FILE --raster FILE… (--bins LO:HI:WIDTH | --edges A,B,C… | --unique) [options]
 quadrille zonal --zones FILE --raster FILE… --stats FILE [options]
 
@@ -27,7 +49,7 @@ earlier is left out, also where that raster has no data, so that no place counts
 
 ${describe(ZONAL_SPECS)}
 
-Output:
+What is written:
   --out    CSV rows zone,lower,upper,count: a row for every bin of a zone that is not empty, then rows
            zone,nodata,,count and zone,below,,count and zone,above,,count if there are such cells.
            A bin holds lower <= value < upper. With --unique, lower and upper are the value. Infinite values are below or

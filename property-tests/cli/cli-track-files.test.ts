@@ -244,7 +244,9 @@ describe('quadrille track', () => {
     const { exitCode, stdout } = await track('--help');
     expect(exitCode).toBe(0);
     for (const option of ['--radius', '--overlay', '--ctc', '--backend', '--memory']) expect(stdout).toContain(option);
-    expect(stdout).toMatch(/--plot and --report draw with .*npm install @observablehq\/plot@[\d.]+ linkedom@[\d.]+$/m);
+    expect(stdout).toMatch(
+      /--plot and --report draw with [^.]*npm\s+install\s+@observablehq\/plot@[\d.]+\s+linkedom@[\d.]+$/m,
+    );
     expect(stdout).toContain('No circle is tried nearer to an edge of the frame');
     expect((await shop.quadrille(['--help'])).stdout).toContain('quadrille track ');
   });
