@@ -17,8 +17,7 @@ export interface PlaceBetween {
  * that JavaScript prints for it: 0.1 is exactly a tenth.
  */
 export function placeBetween(fraction: number, count: number): PlaceBetween {
-  const { units, scale } = decimalOf(fraction)!;
-  const denominator = 10n ** BigInt(scale);
+  const { numerator: units, denominator } = decimalFraction(fraction);
   const place = units * BigInt(count - 1);
   const whole = place / denominator;
   const numerator = place - whole * denominator;
@@ -32,8 +31,7 @@ export function placeBetween(fraction: number, count: number): PlaceBetween {
  * `0.07 * 100` is more than 7. Returns a function of the count.
  */
 export function rankAmong(fraction: number): (count: number) => number {
-  const { units, scale } = decimalOf(fraction)!;
-  const denominator = 10n ** BigInt(scale);
+  const { numerator: units, denominator } = decimalFraction(fraction);
   const [few, whole] = [Number(units), Number(denominator)];
   return (count) => {
     // A quotient of integers below 2^53 is rounded to an integer only if it is one.
@@ -43,6 +41,12 @@ export function rankAmong(fraction: number): (count: number) => number {
       : Number((units * BigInt(count) + denominator - 1n) / denominator);
     return Math.max(0, least - 1);
   };
+}
+
+/** The decimal number that JavaScript prints for a share: 0.1 is exactly a tenth. */
+export function decimalFraction(share: number): Fraction {
+  const { units, scale } = decimalOf(share)!;
+  return { numerator: units, denominator: 10n ** BigInt(scale) };
 }
 
 /** The ranks that a place needs. */

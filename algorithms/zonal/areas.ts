@@ -17,6 +17,11 @@ export interface Areas {
   readonly count: Float64Array;
   /** Of the cells without data. */
   readonly nodata: Float64Array;
+  /** Of the cells whose values are below and above all bins. */
+  readonly below: Float64Array;
+  readonly above: Float64Array;
+  /** Of the cells in each row of `bins`. */
+  readonly bins: Float64Array;
 }
 
 /** The areas of zones, from their numbers of cells and what the shares of cells differ from whole cells. */
@@ -46,9 +51,28 @@ export function foldedByArea(folded: FoldedZones, weighted: FoldedZones): Map<nu
   );
 }
 
-/** The areas of zones in cells, each rounded once. */
-export function areasInCells({ data, lacking }: ZoneAreas): Areas {
-  return { count: Float64Array.from(data, inCells), nodata: Float64Array.from(lacking, inCells) };
+/** The areas of bins, and of cells beyond them, in units. */
+export interface BinAreas {
+  readonly bins: BigInt64Array;
+  readonly below: BigInt64Array;
+  readonly above: BigInt64Array;
+}
+
+/** The areas of zones and bins in cells, each rounded once. */
+export function areasInCells({ data, lacking }: ZoneAreas, { bins, below, above }: BinAreas): Areas {
+  return {
+    count: Float64Array.from(data, inCells),
+    nodata: Float64Array.from(lacking, inCells),
+    below: cellsOf(below),
+    above: cellsOf(above),
+    bins: cellsOf(bins),
+  };
+}
+
+function cellsOf(areas: BigInt64Array): Float64Array {
+  const cells = new Float64Array(areas.length);
+  for (let row = 0; row < areas.length; row++) cells[row] = inCells(areas[row]!);
+  return cells;
 }
 
 /** An area in cells. One that is negative by the rounding of shares is 0. */

@@ -55,7 +55,7 @@ function wantedFields(job: Wanted): ReadonlySet<keyof Folded> {
  */
 export function selectedRanks(job: Wanted, sample: Sample): readonly RankStatistic[] | undefined {
   const ranked = wantedRecords(job).filter((record) => 'ofRanked' in record);
-  const isPossible = !isWide(sample) && job.pixels !== 'fractional' && !wantsValues({ ...job, selectsRanks: true });
+  const isPossible = !isWide(sample) && !wantsValues({ ...job, selectsRanks: true });
   return ranked.length > 0 && isPossible ? ranked : undefined;
 }
 
@@ -70,6 +70,16 @@ export function wantsValues(job: Wanted): boolean {
   const isCollected = (record: Statistic): boolean =>
     'ofRanked' in record ? job.selectsRanks !== true : !('folds' in record || 'ofCells' in record);
   return job.binning.kind === 'unique' || wantedRecords(job).some(isCollected);
+}
+
+/** By fractions: whether the shares of cells on outlines must be added up for each value. */
+export function wantsValueShares(job: Wanted): boolean {
+  return job.pixels === 'fractional' && (job.selectsRanks === true || wantsValues(job));
+}
+
+/** By fractions: whether they must be added up for each bin. */
+export function wantsBinShares(job: Wanted): boolean {
+  return job.pixels === 'fractional' && (job.binning.kind === 'even' || job.binning.kind === 'edges');
 }
 
 /** Whether it suffices to know the bin of each cell. */
@@ -102,7 +112,9 @@ export function mayCountEncoded(
   { readEncoded, blockColumns, blockRows }: RasterSource,
   tile: number,
 ): boolean {
-  return readEncoded !== undefined && blockColumns === tile && blockRows === tile && wantsBinsOnly(job);
+  const isWhole = blockColumns === tile && blockRows === tile;
+  // The shares of cells on outlines are looked up by single cells.
+  return readEncoded !== undefined && isWhole && wantsBinsOnly(job) && job.pixels !== 'fractional';
 }
 
 /**

@@ -1,11 +1,22 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { isRecord } from '../../primitives/checks/given.ts';
 import { isWide } from '../geometry/raster.ts';
-import { type Wanted, wantedFolds, wantedWeighted, wantsValues } from './counting-way.ts';
+import type { ZoneCounters } from './count-totals.ts';
+import {
+  type Wanted,
+  wantedFolds,
+  wantedWeighted,
+  wantsBinShares,
+  wantsValueShares,
+  wantsValues,
+} from './counting-way.ts';
 import type { ZoneFold } from './fold.ts';
 import { areFolded, type PartialStatistics } from './fold-totals.ts';
+import type { Pairs } from './pair-rows.ts';
+import type { ShareRows } from './share-rows.ts';
 import type { PartCounts } from './surface-parts.ts';
 import type { TotalsOptions } from './totals.ts';
+import type { UniqueRows } from './unique-totals.ts';
 
 type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | 'grids' | keyof Wanted>;
 
@@ -16,7 +27,7 @@ type Counted = Pick<TotalsOptions, 'zones' | 'sample' | 'slots' | 'grids' | keyo
  */
 export function checkPartCounts(given: unknown, counted: Counted): PartCounts {
   const { zones, sample, slots, grids } = counted;
-  const { leftOut, counts, statistics: found, weighted, unique } = fieldsOf<PartCounts>(given);
+  const { leftOut, counts, statistics: found, weighted, unique, valueShares, slotShares } = fieldsOf<PartCounts>(given);
   const [folds, weightedFolds] = [wantedFolds(counted, sample), wantedWeighted(counted, sample)];
   const areFolds = (sums: unknown, wanted: readonly ZoneFold[]): boolean =>
     wanted.length > 0 ? areStatistics(sums, wanted, zones, grids) : sums === undefined;
@@ -25,7 +36,13 @@ export function checkPartCounts(given: unknown, counted: Counted): PartCounts {
     areCounters(counts, zones, slots.count) &&
     areFolds(found, folds) &&
     areFolds(weighted, weightedFolds) &&
-    (wantsValues(counted) ? arePairs(unique, zones, isWide(sample)) : unique === undefined);
+    (wantsValues(counted) ? arePairs(unique, zones, isWide(sample)) : unique === undefined) &&
+    (wantsValueShares(counted)
+      ? areShares(valueShares, zones, isWide(sample), unique as UniqueRows)
+      : valueShares === undefined) &&
+    (wantsBinShares(counted)
+      ? areShares(slotShares, zones, false, pairsOf(counts as ZoneCounters))
+      : slotShares === undefined);
   if (isGood) return given as PartCounts;
   throw new FormatError('zonal/part-counts', 'The counts of a part of the rasters are damaged.', {
     remedy: 'Run the same version of the package in all processes.',
@@ -52,16 +69,49 @@ function areStatistics(given: unknown, folds: readonly ZoneFold[], zones: number
 }
 
 function arePairs(given: unknown, zones: number, areWide: boolean): boolean {
-  const { zone, value, high, count } = fieldsOf<NonNullable<PartCounts['unique']>>(given);
-  if (!(zone instanceof Uint32Array && value instanceof Uint32Array && areNumbers(count))) return false;
-  if (value.length !== zone.length || count.length !== zone.length) return false;
+  const { count } = fieldsOf<UniqueRows>(given);
+  if (!areSorted(given, zones, areWide) || !areNumbers(count) || count.length !== given.zone.length) return false;
+  return count.every((cells) => isWhole(cells) && cells > 0);
+}
+
+/** Whether shares can be those of cells of some pairs. */
+function areShares(given: unknown, zones: number, areWide: boolean, pairs: Pairs): boolean {
+  const { low, up, over } = fieldsOf<ShareRows>(given);
+  if (!areSorted(given, zones, areWide)) return false;
+  const areSums = [low, up, over].every(
+    (sums) => (areNumbers(sums) || sums instanceof Int32Array) && sums.length === given.zone.length,
+  );
+  if (!areSums || !isEvery(up, Number.isSafeInteger) || !isEvery(low, isWhole) || !isEvery(over, isWhole)) return false;
+  let row = 0;
+  return given.zone.every((zone, at) => {
+    const isOwn = (): boolean =>
+      pairs.zone[row] === zone && pairs.value[row] === given.value[at] && pairs.high?.[row] === given.high?.[at];
+    while (row < pairs.zone.length && !isOwn()) row++;
+    return row < pairs.zone.length;
+  });
+}
+
+function isEvery(numbers: unknown, is: (number: number) => boolean): boolean {
+  return (numbers as Float64Array).every((each) => is(each));
+}
+
+/** The pairs of a zone and a slot that have cells. */
+function pairsOf({ members, starts, slot }: ZoneCounters): Pairs {
+  const zone = new Uint32Array(slot.length);
+  for (const [at, member] of members.entries()) zone.fill(member, starts[at], starts[at + 1]);
+  return { zone, value: slot };
+}
+
+function areSorted(given: unknown, zones: number, areWide: boolean): given is Pairs {
+  const { zone, value, high } = fieldsOf<Pairs>(given);
+  if (!(zone instanceof Uint32Array && value instanceof Uint32Array) || value.length !== zone.length) return false;
   const uppers = high instanceof Uint32Array && high.length === zone.length ? high : undefined;
-  if (areWide !== (high !== undefined) || areWide !== (uppers !== undefined)) return false;
+  if (zone.length > 0 && (areWide !== (high !== undefined) || areWide !== (uppers !== undefined))) return false;
   return zone.every((own, row) => {
     const before = row === 0 ? -1 : zone[row - 1]!;
     const upper = uppers === undefined || row === 0 ? 0 : uppers[row]! - uppers[row - 1]!;
     const isNext = own > before || (own === before && (upper > 0 || (upper === 0 && value[row]! > value[row - 1]!)));
-    return own < zones && isNext && isWhole(count[row]) && count[row]! > 0;
+    return own < zones && isNext;
   });
 }
 

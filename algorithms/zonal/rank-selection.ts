@@ -2,6 +2,7 @@ import { array, fn, u32 } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { type Column, type Context, map, rankHistogram } from '../../primitives/index.ts';
 import type { NarrowSample } from '../geometry/raster.ts';
+import { type RankedValue, rankTarget, type Target } from './rank-search.ts';
 import { bySample, isTaken, LEFT_OUT, numberOf, type SoughtTable, soughtRows, type ValueRows } from './value-rows.ts';
 import { orderedRaw } from './zone-cells.ts';
 
@@ -18,18 +19,12 @@ export interface Sought {
   readonly bits: number;
   /** The number of values of the zone below `low`. */
   readonly before: number;
-  /** The sought ranks among all values of the zone, ascending. Undefined before the values were counted. */
-  readonly ranks?: readonly number[] | undefined;
+  /** What is sought among them, ascending. Undefined before the values were counted. */
+  readonly targets?: readonly Target[] | undefined;
 }
 
-/** The values at the sought ranks of a zone, as ordered words. */
-export interface RankedValues {
-  readonly count: number;
-  readonly words: ReadonlyMap<number, number>;
-}
-
-/** The ranks that are sought among the `count` values of a zone, ascending. */
-export type RanksOf = (count: number) => readonly number[];
+/** Is told of a value that was found: for a target, or beside the value of one that may ask for the next. */
+export type OnFound = (zone: number, value: RankedValue, target?: Target) => void;
 
 /**
  * Finds the values at some ranks of zones, digit after digit: counts how many values have each digit, which tells the
@@ -39,26 +34,18 @@ export type RanksOf = (count: number) => readonly number[];
  * radix select, for many zones at once.
  *
  * @param sought - For each zone, all its values: the smallest one, and the bits in which others differ from it.
+ * @param onCounted - Is told the number of values of a zone, and says what is sought among them.
  */
 export async function selectRanks(
   context: Context,
   stores: readonly MemberRows[],
   sought: readonly Sought[],
-  ranksOf: RanksOf,
-): Promise<Map<number, RankedValues>> {
-  const found = new Map<number, { count: number; words: Map<number, number> }>();
-  const onFound: OnFound = (zone, rank, word) => found.get(zone)!.words.set(rank, word);
-  for (let first = 0; first < sought.length; first += BATCH) {
-    const batch = sought.slice(first, first + BATCH);
-    await selectAmong(context, stores, batch, onFound, (zone, count) => {
-      found.set(zone, { count, words: new Map() });
-      return ranksOf(count);
-    });
-  }
-  return found;
+  onCounted: (zone: number, count: number) => readonly Target[],
+  onFound: OnFound,
+): Promise<void> {
+  for (let first = 0; first < sought.length; first += BATCH)
+    await selectAmong(context, stores, sought.slice(first, first + BATCH), onCounted, onFound);
 }
-
-type OnFound = (zone: number, rank: number, word: number) => void;
 
 /** Maximum number of zones at a time. */
 const BATCH = 2 ** 15;
@@ -73,25 +60,25 @@ async function selectAmong(
   context: Context,
   stores: readonly MemberRows[],
   sought: readonly Sought[],
+  onCounted: (zone: number, count: number) => readonly Target[],
   onFound: OnFound,
-  onCounted: (zone: number, count: number) => readonly number[],
 ): Promise<void> {
   const digitBits = Math.min(DIGIT_BITS, Math.floor(Math.log2(COUNTERS / sought.length)));
   const counts = await countDigits(context, stores, sought, digitBits);
   const next = sought.flatMap((own, at) => {
     const digits = counts.subarray(at << digitBits, (at + 1) << digitBits);
-    const ranks =
-      own.ranks ??
+    const targets =
+      own.targets ??
       onCounted(
         own.zone,
         digits.reduce((sum, count) => sum + count, 0),
       );
-    return narrowed({ ...own, ranks }, digits, digitBits, onFound);
+    return narrowed({ ...own, targets }, digits, digitBits, onFound);
   });
   for (const layer of layersOf(next)) {
     const rows = withZones(stores, layer).map((store) => narrowRows(context, store, layer));
     try {
-      await selectAmong(context, rows, layer, onFound, onCounted);
+      await selectAmong(context, rows, layer, onCounted, onFound);
     } finally {
       // The cells belong to the stores.
       context.dispose(rows.map((each) => each.rows));
@@ -112,24 +99,57 @@ export function layersOf<S extends Sought>(sought: readonly S[]): S[][] {
   return layers;
 }
 
-/** Narrows values to those with the digits of the sought ones, from the number of values with each digit. */
+/**
+ * Narrows values to those with the digits of the sought ones, from the number of values with each digit.
+ *
+ * @param seeksNext - Whether to seek the values beside one that may ask for the next, too, if they have other digits.
+ */
 export function narrowed(
-  { zone, low, bits, before, ranks }: Sought,
+  { zone, low, bits, before, targets }: Sought,
   counts: Float64Array,
   digitBits: number,
   onFound: OnFound,
+  seeksNext = false,
 ): Sought[] {
   const rest = Math.max(0, bits - digitBits);
-  const next: (Sought & { ranks: number[] })[] = [];
+  const next: (Sought & { targets: Target[] })[] = [];
+  const wordOf = (digit: number): number => low + digit * 2 ** rest;
+  const take = (digit: number, passed: number, target?: Target): void => {
+    const from = wordOf(digit);
+    if (rest === 0) onFound(zone, { word: from, before: passed, count: counts[digit]! }, target);
+    else if (target !== undefined) {
+      const known = next.find((each) => each.low === from);
+      if (known) known.targets.push(target);
+      else next.push({ zone, low: from, bits: rest, before: passed, targets: [target] });
+    }
+  };
   let [digit, passed] = [0, before];
-  for (const rank of ranks!) {
-    while (passed + counts[digit]! <= rank) passed += counts[digit++]!;
-    const from = low + digit * 2 ** rest;
-    if (rest === 0) onFound(zone, rank, from);
-    else if (next.at(-1)?.low === from) next.at(-1)!.ranks.push(rank);
-    else next.push({ zone, low: from, bits: rest, before: passed, ranks: [rank] });
+  for (const target of targets!) {
+    if (!target.isFrom(passed, wordOf(digit))) [digit, passed] = [0, before];
+    while (counts[digit] === 0 || target.isFrom(passed + counts[digit]!, wordOf(digit + 1))) passed += counts[digit++]!;
+    take(digit, passed, target);
+    if (!target.hasNext || (rest > 0 && !seeksNext)) continue;
+    const end = passed + counts[digit]!;
+    const lower = digitBefore(counts, digit);
+    const upper = digitAfter(counts, digit);
+    if (lower >= 0) take(lower, passed - counts[lower]!, rest > 0 ? rankTarget(passed - 1) : undefined);
+    if (upper < counts.length) take(upper, end, rest > 0 ? rankTarget(end) : undefined);
   }
   return next;
+}
+
+/** The nearest digit below that any value has, or -1. */
+function digitBefore(counts: Float64Array, digit: number): number {
+  let lower = digit - 1;
+  while (lower >= 0 && counts[lower] === 0) lower--;
+  return lower;
+}
+
+/** The nearest digit above that any value has, or the number of digits. */
+function digitAfter(counts: Float64Array, digit: number): number {
+  let upper = digit + 1;
+  while (upper < counts.length && counts[upper] === 0) upper++;
+  return upper;
 }
 
 /** The stores that have values of any of the zones. */

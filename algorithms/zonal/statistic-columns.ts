@@ -47,14 +47,14 @@ function columnOf(statistic: Statistic, stored: Stored, found: ZoneValues): Stat
     return Float64Array.from(areas.data, (data, zone) => inCells(of(data, areas.lacking[zone]!)));
   }
   if ('ofCells' in statistic) return cells.map((count, zone) => statistic.ofCells(count, nodata[zone]!));
-  if ('ofEach' in statistic) return sharesOf(statistic, found.values!);
+  if ('ofEach' in statistic) return sharesOf(statistic, found.values!, areas);
   if ('isCount' in statistic) {
     const numbers = cells.map(() => 0n);
     for (const { zone, values, counts } of valuesByZone(found.values!))
       numbers[zone] = BigInt(statistic.ofValues(values, counts));
     return numbers;
   }
-  if ('ofRanked' in statistic && found.ranks !== undefined) return found.ranks.columnOf(statistic);
+  if ('ofRanked' in statistic && found.ranks !== undefined) return known(found.ranks.columnOf(statistic), areas);
   const column = new Float64Array(cells.length).fill(Number.NaN);
   if ('folds' in statistic) {
     const dataOf = (zone: number): bigint => areas?.data[zone] ?? cells[zone]! - nodata[zone]!;
@@ -63,14 +63,20 @@ function columnOf(statistic: Statistic, stored: Stored, found: ZoneValues): Stat
   } else {
     const of = 'ofRanked' in statistic ? rankedOf(statistic) : (statistic as ValueStatistic).ofValues;
     for (const { zone, values, exact, counts } of valuesByZone(found.values!)) column[zone] = of(values, counts, exact);
+    return known(column, areas);
   }
   return column;
 }
 
+/** By fractions: nothing is known of values whose shares are together below their unit. */
+function known(column: Float64Array, areas: ZoneAreas | undefined): Float64Array {
+  return areas === undefined ? column : column.map((value, zone) => (areas.data[zone]! > 0n ? value : Number.NaN));
+}
+
 /** Finds the values at the ranks of a statistic among the values of a zone. */
 function rankedOf({ ranksOf, ofRanked }: RankStatistic) {
-  return (values: Float64Array, counts: BigUint64Array, exact: ValueCounts['exact']): number => {
-    const count = Number(counts.reduce((sum, cells) => sum + cells, 0n));
+  return (values: Float64Array, counts: Counts, exact: ValueCounts['exact']): number => {
+    const count = Number(sumOf(counts));
     let [at, passed] = [0, Number(counts[0])];
     const found = ranksOf(count).map((rank) => {
       while (passed <= rank) passed += Number(counts[++at]);
@@ -80,13 +86,14 @@ function rankedOf({ ranksOf, ofRanked }: RankStatistic) {
   };
 }
 
-function sharesOf({ ofEach }: ShareStatistic, found: ValueCounts): ValueShares {
+function sharesOf({ ofEach }: ShareStatistic, found: ValueCounts, areas: ZoneAreas | undefined): ValueShares {
   const share = new Float64Array(found.zone.length);
-  for (const { from, counts } of valuesByZone(found)) {
-    const data = counts.reduce((sum, cells) => sum + cells, 0n);
-    counts.forEach((count, i) => {
-      share[from + i] = ofEach(count, data);
-    });
+  for (const { zone, from, counts } of valuesByZone(found)) {
+    const data = areas?.data[zone] ?? sumOf(counts);
+    for (let i = 0; i < counts.length; i++) {
+      const count = counts[i]! > 0n ? counts[i]! : 0n;
+      share[from + i] = data > 0n ? ofEach(count, data) : Number.NaN;
+    }
   }
   return { zone: found.zone, value: found.value, exact: found.exact, share };
 }
@@ -97,13 +104,26 @@ interface ValuesOfZone {
   readonly from: number;
   readonly values: Float64Array;
   readonly exact: ValueCounts['exact'];
-  readonly counts: BigUint64Array;
+  /** Numbers of cells; by fractions their areas. */
+  readonly counts: Counts;
 }
 
-function* valuesByZone({ zone, value, exact: digits, count }: ValueCounts): Generator<ValuesOfZone> {
+type Counts = BigUint64Array | BigInt64Array;
+
+function sumOf(counts: Counts): bigint {
+  let sum = 0n;
+  for (const count of counts) sum += count;
+  return sum;
+}
+
+function* valuesByZone({ zone, value, exact: digits, count, area }: ValueCounts): Generator<ValuesOfZone> {
   for (let from = 0, to = 0; from < zone.length; from = to) {
     while (zone[to] === zone[from]) to++;
-    const [values, exact, counts] = [value.subarray(from, to), digits?.subarray(from, to), count.subarray(from, to)];
+    const [values, exact, counts] = [
+      value.subarray(from, to),
+      digits?.subarray(from, to),
+      (area ?? count).subarray(from, to),
+    ];
     yield { zone: zone[from]!, from, values, exact, counts };
   }
 }

@@ -1,3 +1,4 @@
+import type { Fraction } from '../exact-ratio.ts';
 import type { RasterGrid, Sample, Scaling } from '../geometry/raster.ts';
 
 /** What is folded of the stored values of a zone, exactly and in any order; `folds.ts` says how. */
@@ -84,6 +85,11 @@ export interface RankStatistic extends Named {
   ranksOf(count: number): readonly number[];
   /** The statistic, from the values at these ranks: bigints for samples of i64 and u64 without scale and offset. */
   ofRanked(values: readonly (number | bigint)[], count: number): number;
+  /**
+   * By fractions: the share of the area at which the statistic is; and whether it is the smallest value such that at least
+   * this share belongs to values that are at most as large, or between two values; `rank-search.ts` has the places.
+   */
+  readonly byArea: { readonly share: Fraction; readonly isDiscrete: boolean };
 }
 
 /**
@@ -97,14 +103,15 @@ export interface ValueStatistic extends Named {
    * The statistic of a zone that has cells with data.
    *
    * @param values - The values that occur, ascending, scaled, also infinite ones.
-   * @param counts - For each of the values, the number of cells that have it.
+   * @param counts - For each of the values, the number of cells that have it; by fractions their area, which may be
+   *   negative by the rounding of shares.
    */
-  ofValues(values: Float64Array, counts: BigUint64Array): number;
+  ofValues(values: Float64Array, counts: BigUint64Array | BigInt64Array): number;
 }
 
 /** A statistic of each value of a zone: a column of many numbers for each zone. Values are kept as for `ofValues`. */
 export interface ShareStatistic extends Named {
-  /** The statistic of a value that `count` of the `data` cells with data have. */
+  /** The statistic of a value that `count` of the `data` cells with data have; by fractions, both are areas. */
   ofEach(count: bigint, data: bigint): number;
 }
 
@@ -116,6 +123,8 @@ export interface ValueCounts {
   /** The values to the digit, for integers of 64 bits that are not scaled. */
   readonly exact?: BigInt64Array | BigUint64Array | undefined;
   readonly count: BigUint64Array;
+  /** By fractions: the area of these cells, in units of 2⁻³⁰ of a cell. */
+  readonly area?: BigInt64Array | undefined;
 }
 
 /** A number for each pair of a zone and a value that occurs in it. Ordered by zone and then by value. */

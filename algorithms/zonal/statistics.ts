@@ -1,5 +1,5 @@
 import { type Fraction, fractionOf, ratio, rootOfRatio } from '../exact-ratio.ts';
-import { interpolated, placeBetween, rankAmong, ranksOf } from '../tables/interpolation.ts';
+import { decimalFraction, interpolated, placeBetween, rankAmong, ranksOf } from '../tables/interpolation.ts';
 import { centreOf } from './cell-order.ts';
 import { exactSquares, exactSum, scaledSum } from './exact-sums.ts';
 import { isReversed, scaledValue } from './scaling.ts';
@@ -137,6 +137,7 @@ function quantile(name: string, meaning: string, share: number): RankStatistic {
     ...{ name, meaning },
     ranksOf: (count) => ranksOf(placeBetween(share, count)),
     ofRanked: (values, count) => interpolated(values[0]!, values.at(-1)!, placeBetween(share, count).part),
+    byArea: { share: decimalFraction(share), isDiscrete: false },
   };
 }
 
@@ -146,11 +147,15 @@ function discreteQuantile(share: number): RankStatistic {
     ...{ name: 'quantile_disc', meaning: 'at a given share' },
     ranksOf: (count) => [rankOf(count)],
     ofRanked: ([value]) => Number(value),
+    byArea: { share: decimalFraction(share), isDiscrete: true },
   };
 }
 
 /** The first place whose count is better than all before it and not worse than any behind it. */
-function firstWhere(counts: BigUint64Array, isBetter: (count: bigint, best: bigint) => boolean): number {
+function firstWhere(
+  counts: BigUint64Array | BigInt64Array,
+  isBetter: (count: bigint, best: bigint) => boolean,
+): number {
   let best = 0;
   for (let at = 1; at < counts.length; at++) if (isBetter(counts[at]!, counts[best]!)) best = at;
   return best;

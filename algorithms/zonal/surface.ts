@@ -4,6 +4,7 @@ import { selectedRanks } from './counting-way.ts';
 import type { Pixels } from './pixels.ts';
 import { createParts, type RasterParts } from './raster-parts.ts';
 import { remainingCells } from './remaining-cells.ts';
+import type { WindowShares } from './share-rows.ts';
 import type { RankStatistic } from './statistic-kinds.ts';
 import { planSurface, type SurfacePlan } from './surface-plan.ts';
 import { createTotals, type Totals } from './totals.ts';
@@ -80,9 +81,9 @@ function createSurfaceRanks(
   const remaining = remainingCells(counted.zones, boxes);
   return {
     ...ranks,
-    add: ({ plan, part }: PartWindow, values: WindowValues | undefined): Promise<void> => {
+    add: ({ plan, part }: PartWindow, values?: WindowValues, shares?: WindowShares): Promise<void> => {
       const complete = remaining.pass(part.boxes, plan.window);
-      return ranks.add({ members: plan.zones, complete, values, folded: totals.folded });
+      return ranks.add({ members: plan.zones, complete, values, shares, folded: totals.folded });
     },
     *soughtWindows(parts: RasterParts): Generator<PartWindow> {
       for (const window of parts.windows()) {

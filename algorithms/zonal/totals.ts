@@ -1,20 +1,33 @@
-import { areasInCells, foldedByArea, zoneAreas } from './areas.ts';
+import { areasInCells, type BinAreas, foldedByArea, zoneAreas } from './areas.ts';
+import { binAreas } from './bin-areas.ts';
 import type { BinEdges, Slots } from './binning.ts';
 import type { WindowPlace } from './cell-order.ts';
 import { type CountedSlots, createCountTotals, type ZoneCounters } from './count-totals.ts';
-import { type Wanted, wantedFolds, wantedStatistics, wantedWeighted, wantsValues } from './counting-way.ts';
+import {
+  type Wanted,
+  wantedFolds,
+  wantedStatistics,
+  wantedWeighted,
+  wantsBinShares,
+  wantsValueShares,
+  wantsValues,
+} from './counting-way.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { createFoldTotals, type FoldedWindow, type PartialStatistics } from './fold-totals.ts';
+import { pairRanks } from './pair-ranks.ts';
+import { createShareRuns, type ShareRows, shareRows, type WindowShares } from './share-rows.ts';
 import { type RankColumns, statisticColumns } from './statistic-columns.ts';
 import type { Folded, FoldedZones, Stored } from './statistic-kinds.ts';
 import type { AnyHistogram, ExactIntegers } from './types.ts';
-import { createUniqueTotals, exactArray, type UniqueRows, uniqueBins } from './unique-totals.ts';
+import { createUniqueTotals, exactArray, type UniqueRows, uniqueAreas, uniqueBins } from './unique-totals.ts';
 
 /** Results of one window, read to the host. */
 export interface WindowTotals {
   readonly counts: CountedSlots;
   readonly folded?: FoldedWindow;
   readonly weighted?: FoldedWindow;
+  readonly valueShares?: WindowShares;
+  readonly slotShares?: WindowShares;
   readonly homes: HomeGroups;
   readonly place: WindowPlace;
   readonly unique?: UniqueRows;
@@ -30,6 +43,9 @@ export interface PartialTotals {
   /** By fractions: sums over the cells that outlines enter, with weights. */
   readonly weighted?: PartialStatistics;
   readonly unique?: UniqueRows;
+  /** By fractions: what cells on outlines differ from whole ones, by values and by slots of histograms. */
+  readonly valueShares?: ShareRows;
+  readonly slotShares?: ShareRows;
 }
 
 /** Sums over all windows. They are exact while counts are below 2⁵³. */
@@ -74,39 +90,56 @@ export function createTotals(options: TotalsOptions): Totals {
   const wantedWeights = wantedWeighted(options, sample);
   const weighted = wantedWeights.length > 0 ? createFoldTotals(wantedWeights, zones) : undefined;
   const hasEdges = binning.kind !== 'none' && binning.kind !== 'unique';
-  const unique = wantsValues(options) ? createUniqueTotals(sample, memoryBytes) : undefined;
+  const unique = wantsValues(options) ? createUniqueTotals(sample, memoryBytes, wantsValueShares(options)) : undefined;
+  const slotShares = wantsBinShares(options) ? createShareRuns() : undefined;
+  const ranksAmongPairs = (): RankColumns | undefined => {
+    if (unique === undefined || weighted === undefined) return undefined;
+    const ranked = Object.values(records ?? {}).filter((record) => 'ofRanked' in record);
+    return pairRanks(options, ranked, unique.rows(), unique.shares(), zones);
+  };
   return {
     add(members, window) {
       counts.add(members, window.counts);
       if (window.folded !== undefined) folds?.add(members, window.folded, window.homes, window.place);
       if (window.weighted !== undefined) weighted?.add(members, window.weighted, window.homes, window.place);
       if (window.unique !== undefined) unique?.add(members, window.unique);
+      if (window.valueShares !== undefined) unique?.addShares(members, window.valueShares);
+      if (window.slotShares !== undefined) slotShares?.add(shareRows(members, window.slotShares));
     },
     addPartial(other) {
       counts.addPart(other.counts);
       if (other.statistics !== undefined) folds?.addPart(other.statistics);
       if (other.weighted !== undefined) weighted?.addPart(other.weighted);
-      if (other.unique !== undefined) unique?.addRows(other.unique);
+      if (other.unique !== undefined) unique?.addRows(other.unique, other.valueShares);
+      if (other.slotShares !== undefined) slotShares?.add(other.slotShares);
     },
     partial: () => ({
       counts: counts.part(),
       ...(folds && { statistics: folds.part() }),
       ...(weighted && { weighted: weighted.part() }),
       ...(unique && { unique: unique.rows() }),
+      ...(unique && wantsValueShares(options) && { valueShares: unique.shares() }),
+      ...(slotShares && { slotShares: slotShares.rows() }),
     }),
     folded: folds?.folded ?? new Map(),
     finish(ranks) {
       const { bins, ...found } = counts.finish(hasEdges ? edges : undefined);
       const values = unique?.finish(scaling);
+      const isUnique = binning.kind === 'unique';
       const areas = weighted && zoneAreas(found, weighted.folded);
       const whole = folds?.folded ?? new Map<number, Folded>();
       const folded = weighted ? foldedByArea(whole, weighted.folded) : whole;
-      const known = { ...found, areas, folded, values, ranks };
+      const known = { ...found, areas, folded, values, ranks: ranks ?? ranksAmongPairs() };
+      const ownBins = isUnique ? uniqueBins(values!) : bins;
+      const areasOfBins = (): BinAreas =>
+        isUnique
+          ? uniqueAreas(values!, zones)
+          : binAreas({ ...found, bins: ownBins }, slotShares?.rows(), edges, slots);
       return {
         ...found,
-        exact: exactIntegers(options, binning.kind === 'unique' ? values?.exact : undefined, folds?.folded),
-        ...(areas && { areas: areasInCells(areas) }),
-        bins: binning.kind === 'unique' ? uniqueBins(values!) : bins,
+        exact: exactIntegers(options, isUnique ? values?.exact : undefined, folds?.folded),
+        ...(areas && { areas: areasInCells(areas, areasOfBins()) }),
+        bins: ownBins,
         statistics: records && statisticColumns(records, options, known),
       };
     },

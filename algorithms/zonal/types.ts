@@ -79,7 +79,7 @@ export interface ZonalHistogram<S = ZoneStatistics | undefined> {
   /** Number of cells that belong to the zone, including cells without data. */
   readonly cells: BigUint64Array;
   readonly nodata: BigUint64Array;
-  /** With `pixels: 'fractional'`: the areas of the cells with data and without. Undefined for other `pixels`. */
+  /** With `pixels: 'fractional'`: the areas of the cells that are counted elsewhere. Undefined for other `pixels`. */
   readonly areas?: Areas | undefined;
   readonly below: BigUint64Array;
   readonly above: BigUint64Array;
@@ -118,6 +118,9 @@ const aColumn: Kind = where(
 );
 const someIntegers: Kind = (given, path, homes) => aColumn(given, path, homes) ?? integerColumns(given, path, homes);
 
+const areas: Kind = anInstance(Float64Array);
+const someAreas: Kind = aRecord<Areas>({ count: areas, nodata: areas, below: areas, above: areas, bins: areas });
+
 export const aHistogram: Kind = aRecord<ZonalHistogram>({
   names: anArrayOf(aText),
   binning: aBinning,
@@ -125,7 +128,7 @@ export const aHistogram: Kind = aRecord<ZonalHistogram>({
   bins: someBins,
   cells: anInstance(BigUint64Array),
   nodata: anInstance(BigUint64Array),
-  areas: optional(aRecord<Areas>({ count: anInstance(Float64Array), nodata: anInstance(Float64Array) })),
+  areas: optional(someAreas),
   below: anInstance(BigUint64Array),
   above: anInstance(BigUint64Array),
   statistics: optional(someStatistics),

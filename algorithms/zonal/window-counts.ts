@@ -3,12 +3,22 @@ import type { NarrowSample, RasterSource } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import { countCells } from './cell-counts.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
-import { countingWay, type Wanted, wantedFolds, wantedWeighted, wantsRows, wantsValues } from './counting-way.ts';
+import {
+  countingWay,
+  type Wanted,
+  wantedFolds,
+  wantedWeighted,
+  wantsBinShares,
+  wantsRows,
+  wantsValueShares,
+  wantsValues,
+} from './counting-way.ts';
 import type { Coverage } from './coverage.ts';
 import { deviceCells, encodedColumns } from './device-cells.ts';
 import { encodedHistogram } from './encoded-histogram.ts';
 import type { HomeGroups } from './exact-sums.ts';
 import { hideCells } from './hidden-cells.ts';
+import { type OutlineShares, outlineShares } from './outline-shares.ts';
 import { outlineSums } from './outline-sums.ts';
 import { type SlotCounts, slotCounts } from './slot-counts.ts';
 import { type UniqueCounts, windowUnique } from './unique.ts';
@@ -23,6 +33,9 @@ interface WindowCounts {
   readonly folded?: WindowFolds;
   /** By fractions: what was folded of the cells that outlines enter, with weights. */
   readonly weighted?: WindowFolds;
+  /** The same for each value, and for each slot of the histogram. */
+  readonly valueShares?: OutlineShares;
+  readonly slotShares?: OutlineShares;
   readonly unique?: UniqueCounts;
   /** The values whose ranks are selected. They stay on the device. */
   readonly values?: WindowValues;
@@ -81,13 +94,17 @@ export function windowCounts(
       : windowHistogram(context, zones, column, classifier, way === 'tiles');
   // Cells are counted by rows that are kept only where all of them count.
   const limits = coverage.rows ? undefined : { masks: coverage.masks, visible: zones.masks };
-  const weighted = outlines && outlineSums(context, wantedWeighted(job, sample), { outlines, limits }, coverage, found);
+  const met = outlines && { outlines, limits };
+  const weighted = met && outlineSums(context, wantedWeighted(job, sample), met, coverage, found);
+  const sharesBy = (by: 'value' | 'slot'): OutlineShares => outlineShares(context, by, met!, coverage, found);
   const unique = wantsValues(job) ? windowUnique(context, sample, zones, column, classifier) : undefined;
   return {
     counts: slotCounts(counts),
     ...(damage && { damage }),
     ...(rows?.folded && { folded: rows.folded }),
     ...(weighted && { weighted }),
+    ...(met && wantsValueShares(job) && { valueShares: sharesBy('value') }),
+    ...(met && wantsBinShares(job) && { slotShares: sharesBy('slot') }),
     ...(unique && { unique }),
     ...(rows?.values && { values: rows.values }),
   };

@@ -23,19 +23,29 @@ import {
   type Wanted,
   wantedFolds,
   wantedWeighted,
+  wantsBinShares,
   wantsBinsOnly,
   wantsRows,
+  wantsValueShares,
   wantsValues,
 } from './counting-way.ts';
 import { type Coverage, coverageByRows, coverageOf, coverZones, type PlacedRows } from './coverage.ts';
 import type { EdgeTable } from './edge-table.ts';
 import { homeGroups, NO_HOMES } from './exact-sums.ts';
-import { outlineRowsIn, outlineWords, touchWords, windowOutlines } from './fractions/window-fractions.ts';
+import {
+  outlineCellsIn,
+  outlineRowsIn,
+  outlineWords,
+  touchWords,
+  windowOutlines,
+} from './fractions/window-fractions.ts';
 import { hiddenBits, hideCells } from './hidden-cells.ts';
 import { jobWindows, type PlannedWindow } from './job-windows.ts';
+import { outlineShareWords } from './outline-shares.ts';
 import { outlineSumWords } from './outline-sums.ts';
 import { Overlay, type PlacedOverlay } from './overlay.ts';
 import { aPixels, type Pixels } from './pixels.ts';
+import type { WindowShares } from './share-rows.ts';
 import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
 import { aBinning, type Binning } from './types.ts';
@@ -201,7 +211,10 @@ function lineBytes(job: CountJob, { sample }: RasterSource, lines: EdgeTable['li
   if (lines === undefined) return 0;
   if (job.pixels !== 'fractional') return 4 * touchWords(lines, plan);
   const rows = outlineRowsIn(lines, plan);
-  return 4 * (outlineWords(lines, plan) + outlineSumWords(plan, rows, wantedWeighted(job, sample)));
+  const sums = outlineSumWords(plan, rows, wantedWeighted(job, sample));
+  const isByValue = wantsValueShares(job) || wantsBinShares(job);
+  const shares = isByValue ? outlineShareWords(outlineCellsIn(lines, plan)) : 0;
+  return 4 * (outlineWords(lines, plan) + sums + shares);
 }
 
 /** What windows are added to. */
@@ -209,7 +222,7 @@ export interface WindowSums {
   /** Undefined when windows are read a second time. */
   readonly totals?: Totals | undefined;
   /** Values whose ranks are selected. */
-  readonly ranks?: { add(window: PartWindow, values: WindowValues | undefined): Promise<void> } | undefined;
+  readonly ranks?: { add(window: PartWindow, values?: WindowValues, shares?: WindowShares): Promise<void> } | undefined;
 }
 
 /** What is told of windows. */
@@ -376,7 +389,7 @@ async function countTaken(
   const cover = await coverWindow(context, job, loaded);
   const leftOut = context.scope(() => leaveOut(context, cover(), taken).leftOut!);
   try {
-    await ranks?.add(loaded, undefined);
+    await ranks?.add(loaded);
     return sumOf(await context.read(leftOut));
   } finally {
     context.dispose(leftOut);
@@ -416,7 +429,7 @@ async function countWindow(
     const { row, column, columns } = plan.window;
     const place = { raster: part.number, row: part.firstRow + row, column, columns };
     totals?.add(plan.zones, { ...found, homes, place });
-    await ranks?.add(loaded, values);
+    await ranks?.add(loaded, values, found.valueShares);
     return leftOut === undefined ? 0 : sumOf(leftOut);
   } finally {
     context.dispose(results, values);

@@ -1,17 +1,13 @@
 import { type Context, OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
 import { type NarrowSample, SAMPLE_BYTES } from '../geometry/raster.ts';
+import { createOpenShares } from './open-shares.ts';
 import { orderedWord, valueOfOrderedWord } from './ordered-words.ts';
-import {
-  countDigits,
-  layersOf,
-  type MemberRows,
-  narrowed,
-  type RankedValues,
-  type Sought,
-  selectRanks,
-} from './rank-selection.ts';
+import type { Pixels } from './pixels.ts';
+import { createRankSearch, type RankedValue, type RankSearch, type Target } from './rank-search.ts';
+import { countDigits, layersOf, type MemberRows, narrowed, type Sought, selectRanks } from './rank-selection.ts';
 import { isReversed, scaledValue } from './scaling.ts';
+import { shareRows, type WindowShares } from './share-rows.ts';
 import type { Folded, FoldedZones, RankStatistic, Stored } from './statistic-kinds.ts';
 import { BYTES_PER_ROW, copyRows, LEFT_OUT, type WindowValues } from './value-rows.ts';
 
@@ -22,7 +18,9 @@ export interface RankedWindow {
   /** The zones that have no cell in a window still to come. */
   readonly complete: readonly number[];
   /** Undefined if the window was not read. The caller gives them away. */
-  readonly values: WindowValues | undefined;
+  readonly values?: WindowValues | undefined;
+  /** By fractions: what cells on outlines differ from whole ones, by their values. */
+  readonly shares?: WindowShares | undefined;
   /** For zones whose values were counted so far, the smallest and the largest one. */
   readonly folded: FoldedZones;
 }
@@ -45,6 +43,7 @@ export interface RanksOptions extends Pick<Stored, 'scaling'> {
   readonly sample: NarrowSample;
   readonly statistics: readonly RankStatistic[];
   readonly zones: number;
+  readonly pixels?: Pixels | undefined;
   /** Maximum bytes of the values of zones that are not complete, and of the counters of those that do not fit. */
   readonly memoryBytes: number;
 }
@@ -74,7 +73,7 @@ const COUNTED_ZONES = 32;
  * upper bits are those of a sought one.
  */
 export function createZoneRanks(context: Context, options: RanksOptions): ZoneRanks {
-  const { sample, scaling, statistics, zones, memoryBytes } = options;
+  const { sample, scaling, statistics, zones, pixels, memoryBytes } = options;
   const columns = new Map(statistics.map((each) => [each, new Float64Array(zones).fill(Number.NaN)]));
   const sampleBits = 8 * SAMPLE_BYTES[sample];
   const digitBits = Math.min(COUNTED_BITS, sampleBits);
@@ -86,17 +85,21 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
   const isComplete = new Uint8Array(zones);
   let reading = 1;
 
-  const turned = (rank: number, count: number): number => (isReversed(scaling) ? count - 1 - rank : rank);
-  const ranksOf = (count: number): number[] => {
-    const ranks = new Set(statistics.flatMap((each) => each.ranksOf(count).map((rank) => turned(rank, count))));
-    return Array.from(ranks).sort((a, b) => a - b);
+  const shares = pixels === 'fractional' ? createOpenShares() : undefined;
+
+  const searches = new Map<number, RankSearch>();
+  const onCounted = (zone: number, count: number): readonly Target[] => {
+    const numberOf = (word: number): number => scaledValue(scaling, valueOfOrderedWord(sample, word));
+    const values = { count, isReversed: isReversed(scaling), numberOf };
+    const search = createRankSearch(statistics, values, shares?.lackingOf(zone));
+    searches.set(zone, search);
+    return search.open();
   };
-  const settle = (zone: number, { count, words }: RankedValues): void => {
-    for (const [statistic, column] of columns) {
-      const stored = statistic.ranksOf(count).map((rank) => words.get(turned(rank, count))!);
-      const values = stored.map((word) => scaledValue(scaling, valueOfOrderedWord(sample, word)));
-      column[zone] = statistic.ofRanked(values, count);
-    }
+  const onFound = (zone: number, value: RankedValue, target?: Target): void => searches.get(zone)!.found(value, target);
+  const settle = (zone: number): void => {
+    const search = searches.get(zone)!;
+    for (const [statistic, column] of columns) column[zone] = search.resultOf(statistic);
+    searches.delete(zone);
   };
 
   /** Selects among all values of zones that are complete. */
@@ -105,7 +108,14 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
       const extremes = folded.get(zone);
       return extremes === undefined || isCounted[zone] === 1 ? [] : [allOf(sample, zone, extremes)];
     });
-    for (const [zone, ranked] of await selectRanks(context, among, sought, ranksOf)) settle(zone, ranked);
+    await selectRanks(context, among, sought, onCounted, onFound);
+    // Values beside a found one are mostly found with it. Others are sought when it is known which.
+    const rest = sought.flatMap((own) => {
+      const targets = searches.get(own.zone)!.open();
+      return targets.length === 0 ? [] : [{ ...own, targets }];
+    });
+    await selectRanks(context, among, rest, onCounted, onFound);
+    for (const { zone } of sought) settle(zone);
   };
 
   /** Adds the digits of values to counters of zones. */
@@ -153,7 +163,7 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
 
   /** Counts the values of the largest zones instead of keeping them, until the others fit in memory. */
   const makeRoom = async (): Promise<void> => {
-    const room = (): number => memoryBytes - counted.length * tableBytes;
+    const room = (): number => memoryBytes - counted.length * tableBytes - (shares?.bytes() ?? 0);
     if (bytesKept() <= room()) return;
     shrink(true);
     let over = bytesKept() - room();
@@ -171,17 +181,20 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
       more.push({ zone, low: 0, bits: sampleBits, before: 0, counts: new Float64Array(2 ** digitBits) });
       over -= gained;
     }
+    if (over > 0) throw tooLarge(memoryBytes, memoryBytes + over, rows.size + counted.length);
     await count(stores, more);
     counted = counted.concat(more);
     for (const { zone } of more) isCounted[zone] = 1;
     shrink(true);
   };
 
-  const addToFirst = async ({ members, complete, values, folded }: RankedWindow): Promise<void> => {
+  const addToFirst = async ({ members, complete, values, shares: more, folded }: RankedWindow): Promise<void> => {
+    if (more !== undefined) shares?.add(shareRows(members, more));
     const own: MemberRows[] = values === undefined ? [] : [{ ...values, members }];
     await count(own, inWindow(members));
     await select(complete, [...own, ...stores], folded);
     for (const zone of complete) isComplete[zone] = 1;
+    shares?.shrink((zone) => isKept(zone) || isCounted[zone] === 1);
     if (values !== undefined) {
       const { keys, values: numbers } = await context.read(values.lengths);
       const lengths = new Array<number>(members.length).fill(0);
@@ -206,13 +219,12 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
     return counted.length > 0;
   };
 
-  const found = new Map<number, { count: number; words: Map<number, number> }>();
+  /** Reads what is known of a counted zone. There is no third reading, so values beside a found one are sought with it. */
   const narrow = (own: Sought, counts: Float64Array): Sought[] => {
-    const total = counts.reduce((sum, each) => sum + each, 0);
-    const { count, words } = found.get(own.zone) ?? { count: total, words: new Map<number, number>() };
-    found.set(own.zone, { count, words });
-    const ranks = own.ranks ?? ranksOf(count);
-    return count === 0 ? [] : narrowed({ ...own, ranks }, counts, digitBits, (_, rank, word) => words.set(rank, word));
+    const all = sumOf(counts);
+    if (all === 0) return [];
+    const targets = own.targets ?? onCounted(own.zone, all);
+    return narrowed({ ...own, targets }, counts, digitBits, onFound, true);
   };
 
   let turn: Promise<unknown> = Promise.resolve();
@@ -230,7 +242,7 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
       const isSecond = reading++ === 2;
       if (isSecond) for (const { counts, ...own } of counted) narrow(own, counts);
       else if (await endFirst(folded)) return true;
-      for (const [zone, ranked] of found) if (ranked.count > 0) settle(zone, ranked);
+      for (const zone of Array.from(searches.keys())) settle(zone);
       return false;
     },
     isSought: (zone) => isCounted[zone] === 1,
@@ -247,6 +259,10 @@ function allOf(sample: NarrowSample, zone: number, { minimum, maximum }: Folded)
   const [low, high] = [orderedWord(sample, Number(minimum)), orderedWord(sample, Number(maximum))];
   // The difference of two values has no more bits than that of the largest and the smallest.
   return { zone, low, bits: high === low ? 0 : 32 - Math.clz32(high - low), before: 0 };
+}
+
+function sumOf(counts: Float64Array): number {
+  return counts.reduce((sum, each) => sum + each, 0);
 }
 
 function tooLarge(memoryBytes: number, bytes: number, zones: number): OutOfMemoryError {

@@ -85,12 +85,17 @@ export function touchCells(context: Context, table: LineTable, plan: WindowPlan,
 
 /** The most rows of 32 cells that outlines may enter in a window. */
 export function outlineRowsIn(table: LineTable, plan: WindowPlan): number {
-  return Math.min(plan.words, 2 * stripsOf(table, plan));
+  return Math.min(plan.words, outlineCellsIn(table, plan));
+}
+
+/** The most cells that outlines may enter in a window. */
+export function outlineCellsIn(table: LineTable, plan: WindowPlan): number {
+  return 2 * stripsOf(table, plan);
 }
 
 /** Number of words of the {@link Outlines} of a window. */
 export function keptWords(table: LineTable, plan: WindowPlan): number {
-  return 9 * outlineRowsIn(table, plan) + 2 * stripsOf(table, plan);
+  return 9 * outlineRowsIn(table, plan) + outlineCellsIn(table, plan);
 }
 
 /** Number of words that {@link windowOutlines} takes: also for pieces, words of bitmaps, and entries. */

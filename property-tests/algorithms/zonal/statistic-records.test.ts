@@ -20,7 +20,7 @@ const records: StatisticRecords = {
     name: 'lower median',
     meaning: 'the lower of two values in the middle',
     ofValues(values, counts) {
-      const half = (counts.reduce((a, b) => a + b) + 1n) / 2n;
+      const half = (Array.from(counts).reduce((a, b) => a + b) + 1n) / 2n;
       let passed = 0n;
       return values.find((_, i) => {
         passed += counts[i]!;
