@@ -57,7 +57,7 @@ What is written:
   --stats  zone,cells,nodata,${DEFAULT_NAMES.join()}: a row for every zone, even without cells. Statistics are over all cells
            with data, including those below and above the bins; they are blank if there are none. With --stat, the columns
            after zone are those of the list, and so are the members of stats in JSON. With --pixels fractional, count comes
-           before nodata, both are areas in cells, and mean, sum, variance and stdev are weighted by the fractions of cells.
+           before nodata, all counts but cells are areas in cells, and all statistics but min and max are weighted by them.
   Without --id, a zone without an id is named by its index in the file, from 0. Names are strings in JSON. The name of a whole
   number has all its digits, as those of H3 and S2 cells.
   Rows of several rasters without --merge begin with the column raster. They are written raster by raster. With --wide, --stats

@@ -4,7 +4,7 @@ import { aFlag, aText, aWhole, type FieldKinds } from '../primitives/checks/kind
 import { csvAttributes, requireAttributes, someAttributes } from './attribute-cells.ts';
 import { CSV_OPTIONS, type CsvOptions, fieldWriter } from './csv-quote.ts';
 import { inChunks } from './text-chunks.ts';
-import { type Tabled, tableColumns } from './zonal-statistics.ts';
+import { binCounts, OUTSIDE, type Tabled, tableColumns } from './zonal-statistics.ts';
 import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** Options of the tables of a zonal histogram, so that one table can hold several rasters. */
@@ -33,7 +33,7 @@ const ZONAL_CSV_OPTIONS: FieldKinds<ZonalCsvOptions> = {
  * Zones are in input order. For each zone, its non-empty bins are listed in ascending order. Up to three rows follow:
  * one for cells without data (`zone,nodata,,n`), one for cells below the first edge (`zone,below,,n`) and one for cells
  * above the last edge (`zone,above,,n`). A row whose count would be 0 is left out. The counts of a zone add up to the
- * number of its cells. A zone without cells has no row in this table, but it has a row in the table of
+ * number of its cells. By fractions, counts are areas in cells. A zone without cells has no row in this table, but it has a row in the table of
  * {@link statisticsCsv}.
  *
  * Fields are quoted as in RFC 4180. Lines end with a line feed, which `sort`, `diff` and `awk` require. Numbers have as
@@ -103,23 +103,24 @@ function tableOf(
 const CHARACTERS_AT_ONCE = 4096;
 
 function* histogramRows(histogram: AnyHistogram, options: ZonalCsvOptions): Generator<string> {
-  const { names, bins, exact, nodata, below, above } = histogram;
+  const { names, bins, exact } = histogram;
+  const counts = binCounts(histogram);
   const { header, rowOf } = tableOf(names, ['lower', 'upper', 'count'], options);
-  const { zone: zones, count } = bins;
+  const { zone: zones } = bins;
   const { lower, upper } = exact?.values ? { lower: exact.values, upper: exact.values } : bins;
   let text = header;
   let bin = 0;
   for (const zone of names.keys()) {
     const field = rowOf(zone);
     for (; zones[bin] === zone; bin++) {
-      text += `${field},${lower[bin]},${upper[bin]},${count[bin]}\n`;
+      text += `${field},${lower[bin]},${upper[bin]},${counts.bins[bin]}\n`;
       if (text.length < CHARACTERS_AT_ONCE) continue;
       yield text;
       text = '';
     }
-    if (nodata[zone] !== 0n) text += `${field},nodata,,${nodata[zone]}\n`;
-    if (below[zone] !== 0n) text += `${field},below,,${below[zone]}\n`;
-    if (above[zone] !== 0n) text += `${field},above,,${above[zone]}\n`;
+    for (const kind of OUTSIDE) {
+      if (histogram[kind][zone] !== 0n) text += `${field},${kind},,${counts[kind][zone]}\n`;
+    }
   }
   yield text;
 }

@@ -8,6 +8,7 @@ import { aRecord, aText, type Kind, optional, where } from '../primitives/checks
 import { jsonAttributes, requireAttributes, someAttributes } from './attribute-cells.ts';
 import { inChunks } from './text-chunks.ts';
 import {
+  binCounts,
   cellColumns,
   exactStatistic,
   isOfValues,
@@ -57,7 +58,7 @@ export interface ZonalRun {
  * Zones are in input order, one per line. Counts up to 2^53 − 1 are numbers. Larger counts are decimal strings, because
  * numbers would lose digits, and so are values of i64 and u64. Of a surface, `source` has a list `rasters` in place of `raster`. `stats` has the statistics
  * that the job named, else `min`, `max`, `mean` and `sum`; those of values are null if no cell of the zone has data. It is
- * null if the histogram has no statistics. By fractions, each zone has `count`, and it and `nodata` are areas. Infinite values are the strings "Infinity" and "-Infinity". The text is
+ * null if the histogram has no statistics. By fractions, each zone has `count`, and all counts but `cells` are areas. Infinite values are the strings "Infinity" and "-Infinity". The text is
  * generated in chunks.
  *
  * @example
@@ -216,13 +217,14 @@ function* zonePieces(
   const integers = histogram.exact?.values;
   const { statistics } = histogram;
   const statisticsOf = statistics && membersOf(histogram, columnsByName(statistics));
+  const counts = binCounts(histogram).bins;
   let bin = 0;
   for (const [zone, name] of names.entries()) {
     yield `${lead.next()}\n{${fields}"name":${JSON.stringify(name)},${attributesOf(zone)}"bins":[`;
     for (let first = true; bins.zone[bin] === zone; bin++, first = false) {
       const value = integers && integer(integers[bin]!);
       const edges = `"lower":${value ?? bins.lower[bin]},"upper":${value ?? bins.upper[bin]}`;
-      yield `${first ? '' : ','}{${edges},"count":${integer(bins.count[bin]!)}}`;
+      yield `${first ? '' : ','}{${edges},"count":${textOf(counts, bin)}}`;
     }
     const stats = statisticsOf === undefined ? 'null' : `{${statisticsOf.of(zone)}}`;
     yield `],${totals(histogram, zone)},"stats":${stats}}`;
@@ -230,7 +232,7 @@ function* zonePieces(
 }
 
 function totals(histogram: AnyHistogram, zone: number): string {
-  const { below, above } = histogram;
+  const { below, above } = binCounts(histogram);
   return countsOf([...cellColumns(histogram), ['below', below], ['above', above]], zone);
 }
 
@@ -261,7 +263,7 @@ function textOf(column: StatisticColumn, zone: number): string {
     const [from, to] = rowsByZone(column)(zone);
     const shares = Array.from(
       column.share.subarray(from, to),
-      (share, i) => `"${valueOfRow(column, from + i)}":${share}`,
+      (share, i) => `"${valueOfRow(column, from + i)}":${number(share)}`,
     );
     return `{${shares.join()}}`;
   }

@@ -68,6 +68,16 @@ export function cellColumns({ cells, nodata, areas }: Tabled): [name: string, co
   return Object.entries({ cells, count: areas.count, nodata: areas.nodata });
 }
 
+/** The kinds of rows beside those of bins. */
+export const OUTSIDE = ['nodata', 'below', 'above'] as const;
+
+/** What bins, and the rows beside them, count: cells, or by fractions areas. */
+export function binCounts({ bins, nodata, below, above, areas }: AnyHistogram): {
+  readonly [kind in 'bins' | 'nodata' | 'below' | 'above']: BigUint64Array | Float64Array;
+} {
+  return areas ?? { bins: bins.count, nodata, below, above };
+}
+
 function typeOf({ exact }: Tabled, name: string, column: Float64Array | BigUint64Array): TableColumns['type'] {
   const integers = name === 'min' ? exact?.minimum : name === 'max' ? exact?.maximum : undefined;
   if (integers !== undefined) return integers instanceof BigInt64Array ? 'i64' : 'u64';
@@ -87,7 +97,8 @@ function valueColumns(name: string, column: ValueShares): TableColumns {
     at(zone) {
       const [from, to] = rowsOf(zone);
       // A zone with data has 0 for the values that it lacks.
-      const shares = new Array<number>(places.size).fill(from === to ? Number.NaN : 0);
+      const isKnown = from < to && !Number.isNaN(column.share[from]);
+      const shares = new Array<number>(places.size).fill(isKnown ? 0 : Number.NaN);
       for (let row = from; row < to; row++) shares[places.get(valueOfRow(column, row))!] = column.share[row]!;
       return shares;
     },

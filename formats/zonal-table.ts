@@ -5,7 +5,7 @@ import { fieldOfColumn, type TableField } from './tables/table-file.ts';
 import { textColumn } from './tables/text-column.ts';
 import { nullsOf } from './tables/write/cell-text.ts';
 import type { Rows } from './tables/write/text-writers.ts';
-import { type TableColumns, type Tabled, tableColumns } from './zonal-statistics.ts';
+import { binCounts, OUTSIDE, type TableColumns, type Tabled, tableColumns } from './zonal-statistics.ts';
 import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** A table with types, for formats that have them. */
@@ -55,12 +55,13 @@ function rowsOfZones(
 
 /**
  * The table of `zonalCsv`: a row for each bin, whose `kind` is `bin`. In rows of cells without data, below and above the
- * bins, `kind` is `nodata`, `below` or `above`, and the edges are null.
+ * bins, `kind` is `nodata`, `below` or `above`, and the edges are null. By fractions, counts are areas in cells.
  */
 export function histogramTable(histogram: AnyHistogram, options: ZonalRows = {}): ZonalTable {
   const { names, bins, exact } = histogram;
-  const [zones, kinds, places, counts]: [number[], number[], number[], bigint[]] = [[], [], [], []];
-  const add = (zone: number, kind: number, place: number, count: bigint): void => {
+  const [zones, kinds, places, counts]: [number[], number[], number[], (number | bigint)[]] = [[], [], [], []];
+  const counted = binCounts(histogram);
+  const add = (zone: number, kind: number, place: number, count: number | bigint): void => {
     zones.push(zone);
     kinds.push(kind);
     places.push(place);
@@ -68,9 +69,9 @@ export function histogramTable(histogram: AnyHistogram, options: ZonalRows = {})
   };
   let bin = 0;
   for (const zone of names.keys()) {
-    for (; bins.zone[bin] === zone; bin++) add(zone, 0, bin, bins.count[bin]!);
+    for (; bins.zone[bin] === zone; bin++) add(zone, 0, bin, counted.bins[bin]!);
     for (const [at, kind] of OUTSIDE.entries()) {
-      if (histogram[kind][zone] !== 0n) add(zone, at + 1, -1, histogram[kind][zone]!);
+      if (histogram[kind][zone] !== 0n) add(zone, at + 1, -1, counted[kind][zone]!);
     }
   }
   const edge = (edges: ArrayLike<number | bigint>): HostColumn =>
@@ -82,12 +83,15 @@ export function histogramTable(histogram: AnyHistogram, options: ZonalRows = {})
     ['kind', { type: 'string', codes: Uint32Array.from(kinds), dictionary: ['bin', ...OUTSIDE] }],
     ['lower', edge(exact?.values ?? bins.lower)],
     ['upper', edge(exact?.values ?? bins.upper)],
-    ['count', { type: 'u64', values: BigUint64Array.from(counts) }],
+    ['count', histogram.areas ? areas(counts) : { type: 'u64', values: BigUint64Array.from(counts as bigint[]) }],
   ];
   return tableOf(names, Uint32Array.from(zones), columns, options);
 }
 
-const OUTSIDE = ['nodata', 'below', 'above'] as const;
+const areas = (cells: readonly (number | bigint)[]): HostColumn => ({
+  type: 'f64',
+  values: Float64Array.from(cells as number[]),
+});
 
 type NamedColumn = readonly [name: string, column: HostColumn];
 

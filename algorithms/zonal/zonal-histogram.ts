@@ -17,8 +17,8 @@ import type { ChosenStatistics, StatisticsOf } from './zone-statistics.ts';
  * space: left and bottom edges belong to the zone. The test uses integer coordinates, on a grid with steps of 2⁻²⁰ of a
  * cell. With `pixels: 'all-touched'`, cells that share area with a zone belong to it, too; with `fractional`,
  * statistics are weighted by the fraction of each cell that is in the zone, exactly, within some units of 2⁻³⁰ of a cell (see
- * `zoneFractions`), and `areas` has the sums of fractions. Bins and statistics of values and samples are refused then
- * (`zonal/fractional-bins`, `zonal/fractional-statistic`). Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
+ * `zoneFractions`), and `areas` has the sums of fractions, also of bins. Statistics of samples are refused then
+ * (`zonal/fractional-statistic`). Zones may overlap. The parts of a zone may overlap too; the result then has a note. `fill: 'even-odd'` applies
  * the even-odd rule to all rings of the zone together. On a geographic raster, a zone also holds what lies whole turns of
  * longitude beside it, and a cell that lies in it more than once counts once. A raster wider than 360° has meridians in
  * several columns; the cells of each column count, as in GDAL, and a note names the columns. For every zone, the counts of all bins plus nodata, below and

@@ -1,11 +1,15 @@
 import type { AnyHistogram } from '../../algorithms/zonal/types.ts';
+import { binCounts } from '../zonal-statistics.ts';
 
 /** The bars of one zone's histogram. Bar `i` extends from `lower[i]` to `upper[i]`. */
 export interface Bars {
   readonly zone: number;
   readonly lower: readonly number[];
   readonly upper: readonly number[];
-  /** For each bar, the number of cells in the bar divided by the number of cells of the zone that have data. */
+  /**
+   * For each bar, the number of cells in the bar divided by the number of cells of the zone that have data; by fractions,
+   * the same of their areas.
+   */
   readonly share: readonly number[];
 }
 
@@ -52,13 +56,15 @@ export function barsOf(histogram: AnyHistogram, zones: readonly number[]): BarSe
   };
 }
 
-function binsOf({ bins }: AnyHistogram, zone: number): Bin[] {
+function binsOf(histogram: AnyHistogram, zone: number): Bin[] {
+  const { bins } = histogram;
+  const counts = binCounts(histogram).bins;
   const start = firstAtLeast(bins.zone, zone);
   const end = firstAtLeast(bins.zone, zone + 1);
   return Array.from({ length: end - start }, (_, i) => ({
     lower: bins.lower[start + i]!,
     upper: bins.upper[start + i]!,
-    count: Number(bins.count[start + i]),
+    count: Number(counts[start + i]),
   }));
 }
 
@@ -99,8 +105,8 @@ function merge(bins: readonly Bin[], low: number, high: number): Bin[] {
     .filter(({ count }) => count > 0);
 }
 
-function toBars({ cells, nodata }: AnyHistogram, zone: number, bins: readonly Bin[]): Bars {
-  const withData = Number(cells[zone]! - nodata[zone]!);
+function toBars({ cells, nodata, areas }: AnyHistogram, zone: number, bins: readonly Bin[]): Bars {
+  const withData = areas?.count[zone] ?? Number(cells[zone]! - nodata[zone]!);
   return {
     zone,
     lower: bins.map(({ lower }) => lower),

@@ -41,13 +41,13 @@ export function drawHistograms(
   return {
     ...chart,
     heading: headingOf(bars.zones.length, ranked.length),
-    caption: captionOf(bars, colors),
+    caption: captionOf(bars, colors, histogram.areas ? 'the area that carries' : 'the cells that carry'),
   };
 }
 
 /** The zones that have cells in bins, in descending order of `cells`, which also counts cells outside the bins. */
-function rankZones({ bins, cells }: AnyHistogram): number[] {
-  const zones = [...new Set(bins.zone)];
+function rankZones({ bins, cells, areas }: AnyHistogram): number[] {
+  const zones = [...new Set(bins.zone)].filter((zone) => areas?.count[zone] !== 0);
   return zones.sort((a, b) => Number(cells[b]! - cells[a]!) || a - b);
 }
 
@@ -56,8 +56,8 @@ function headingOf(shown: number, all: number): string {
   return `Histograms of the ${countText(shown)} zones with the most cells, of ${countText(all)}`;
 }
 
-function captionOf({ even, merged }: BarSet, { name, isValue }: Colors): string {
-  const height = even ? 'share of the cells that carry data' : 'share of the cells that carry data, per unit of value';
+function captionOf({ even, merged }: BarSet, { name, isValue }: Colors, whole: string): string {
+  const height = even ? `share of ${whole} data` : `share of ${whole} data, per unit of value`;
   const bars = merged ? 'Neighbouring bins are drawn as one bar. ' : '';
   const line = isValue ? `The line marks the ${name}.` : '';
   return `Height: ${height}. ${bars}${line}`.trimEnd();

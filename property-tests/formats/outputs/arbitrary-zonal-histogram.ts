@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
+import type { Areas } from '../../../algorithms/zonal/areas.ts';
 import type { WithStatistics } from '../../../algorithms/zonal/types.ts';
 import { perStatistic, STATISTIC_FIELDS } from '../../../algorithms/zonal/zone-statistics.ts';
 import type { ZoneAttribute } from '../../../formats/zone-attributes.ts';
@@ -66,6 +67,26 @@ function toHistogram(zones: readonly ZoneDraft[]): WithStatistics {
   };
 }
 
+/** Results by fractions. */
+export const byFractions: fc.Arbitrary<WithStatistics & { readonly areas: Areas }> = zonalHistogram.chain(
+  (histogram) => {
+    const areas = (rows: number): fc.Arbitrary<Float64Array> =>
+      fc
+        .array(fc.oneof(fc.constantFrom(0, 2 ** -30), fc.double({ min: 0, max: 2 ** 40, noNaN: true })), {
+          minLength: rows,
+          maxLength: rows,
+        })
+        .map((all) => Float64Array.from(all));
+    const zones = histogram.names.length;
+    return fc
+      .record({
+        ...{ count: areas(zones), nodata: areas(zones), below: areas(zones), above: areas(zones) },
+        bins: areas(histogram.bins.zone.length),
+      })
+      .map((own) => ({ ...histogram, areas: own }));
+  },
+);
+
 /** The value of a row of a column, as it would stand in a JSON file: undefined for null. */
 export function valueAt(column: HostColumn, row: number): unknown {
   if (column.validity !== undefined && ((column.validity[row >> 5]! >> (row & 31)) & 1) === 0) return undefined;
@@ -77,7 +98,7 @@ export function valueAt(column: HostColumn, row: number): unknown {
 export const withAttributes: fc.Arbitrary<{
   readonly histogram: WithStatistics;
   readonly attributes: readonly ZoneAttribute[];
-}> = zonalHistogram.chain((histogram) => {
+}> = fc.oneof(zonalHistogram, byFractions).chain((histogram) => {
   const zones = histogram.names.length;
   const validity = fc.option(
     fc
