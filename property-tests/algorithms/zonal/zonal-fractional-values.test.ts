@@ -220,7 +220,7 @@ describe('statistics of single values by fractions', () => {
       const wanted = {
         ...job,
         binning: { kind: 'none' },
-        statistics: ['quantile(0.9)', 'quantile_disc(0.25)'],
+        statistics: ['quantile(0.9)'],
       } as const;
       const { context } = opened();
       const expected = await zonalHistogram(context, wanted);
