@@ -10,6 +10,7 @@ import { type HomeGroups, homeGroups, NO_HOMES } from '../../algorithms/zonal/ex
 import type { Fold } from '../../algorithms/zonal/fold.ts';
 import { orderedWord } from '../../algorithms/zonal/ordered-words.ts';
 import { placeZones } from '../../algorithms/zonal/placement.ts';
+import { rankTarget } from '../../algorithms/zonal/rank-search.ts';
 import { selectRanks } from '../../algorithms/zonal/rank-selection.ts';
 import { windowValues } from '../../algorithms/zonal/value-rows.ts';
 import { planWindow } from '../../algorithms/zonal/window-plan.ts';
@@ -142,9 +143,10 @@ async function timeMedians(
         windowValues(context, sample, counted.rows, counted.counted, column, classifier),
       );
       const sought = Array.from(members, (zone) => ({ zone, low: low!, bits, before: 0 }));
-      const found = await selectRanks(context, [{ ...values, members }], sought, (count) =>
-        count === 0 ? [] : [Math.floor((count - 1) / 2), Math.floor(count / 2)],
-      );
+      const found = new Set<number>();
+      const ranksOf = (_: number, count: number) =>
+        count === 0 ? [] : [Math.floor((count - 1) / 2), Math.floor(count / 2)].map(rankTarget);
+      await selectRanks(context, [{ ...values, members }], sought, ranksOf, (zone) => void found.add(zone));
       milliseconds += performance.now() - start;
       if (found.size !== members.length) throw new Error('A zone has no median.');
       context.dispose(values.rows, values.lengths, counted);
