@@ -106,7 +106,7 @@ function byHand(given: SomeCells, shares: ReadonlyMap<number, number>) {
 
 describe('statistics of single values by fractions', () => {
   onEveryBackend((opened, { runs }) => {
-    test.prop([zones, someCells], { numRuns: scaledCount(runs, 2, 1) })(
+    test.prop([zones, someCells], { numRuns: scaledCount(runs, 1, 0.5) })(
       'are those of the cells in order, however they are found, and the same bytes',
       async (all, given) => {
         const { context, reference } = opened();
@@ -143,7 +143,7 @@ describe('statistics of single values by fractions', () => {
       },
     );
 
-    test.prop([zones, someCells], { numRuns: runs })(
+    test.prop([zones, someCells], { numRuns: scaledCount(runs, 1, 0.5) })(
       'bins have the areas of their cells, which together are those of the zone',
       async (all, given) => {
         const edges = [-500, -1, 0, 7, 8, 900];
