@@ -97,7 +97,10 @@ export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, option
 }
 
 /** The number of edges of all copies of all zones, including edges that cross no row. */
-function countEdges({ polygonRings, ringVertices }: SnappedPolygons, { shifts }: RowCrossingsOptions): number {
+export function countEdges(
+  { polygonRings, ringVertices }: SnappedPolygons,
+  { shifts }: Pick<RowCrossingsOptions, 'shifts'>,
+): number {
   let edges = 0;
   for (let zone = 0; zone + 1 < polygonRings.length; zone++) {
     const vertices = ringVertices[polygonRings[zone + 1]!]! - ringVertices[polygonRings[zone]!]!;

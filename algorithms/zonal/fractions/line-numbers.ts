@@ -13,19 +13,29 @@ const HALVES = 2 ** 31 / STEPS;
  * up), which depends on the coordinate alone.
  */
 export interface Coordinate {
-  readonly cell: number;
+  cell: number;
   /** From 0 to below 1. */
-  readonly local: number;
-  readonly fixed: number;
+  local: number;
+  fixed: number;
   /** Whether the coordinate is that of a border of cells. */
-  readonly isBorder: boolean;
+  isBorder: boolean;
 }
 
 /** The coordinate of a point on the grid. */
 export function ofSteps(steps: number): Coordinate {
+  const coordinate = { cell: 0, local: 0, fixed: 0, isBorder: true };
+  setSteps(coordinate, steps);
+  return coordinate;
+}
+
+/** The same, written over another, because millions of points would be as many objects. */
+export function setSteps(coordinate: Coordinate, steps: number): void {
   const cell = Math.floor(steps / STEPS);
   const rest = steps - cell * STEPS;
-  return { cell, local: rest / STEPS, fixed: rest * (ONE / STEPS), isBorder: rest === 0 };
+  coordinate.cell = cell;
+  coordinate.local = rest / STEPS;
+  coordinate.fixed = rest * (ONE / STEPS);
+  coordinate.isBorder = rest === 0;
 }
 
 /** The coordinate `from + run · n / d`, in steps. */
@@ -47,75 +57,86 @@ export function ofAlong(from: number, run: number, { n, d }: Along): Coordinate 
  * while t changes by `dt` > 0, with |ds| ≤ dt.
  */
 export interface Line {
-  readonly t0: number;
-  readonly s0: number;
-  readonly dt: number;
-  readonly ds: number;
+  t0: number;
+  s0: number;
+  dt: number;
+  ds: number;
 }
 
 /** An integer of units of 2⁻³¹ of a cell, `cells · 2³¹ + part`, with a part from 0 to below 2³¹. */
 export interface Units {
-  readonly cells: number;
-  readonly part: number;
+  cells: number;
+  part: number;
 }
 
 /** `whole + k · step + ⌊(start + k · rest) / divisor⌋`, for k = 0, 1, 2, …, modulo 2⁶⁴. */
 export interface Progression {
   readonly whole: Units;
   readonly step: Units;
-  readonly start: number;
-  readonly rest: number;
-  readonly divisor: number;
+  start: number;
+  rest: number;
+  divisor: number;
+}
+
+/** A progression to write over. */
+export function noProgression(): Progression {
+  return { whole: { cells: 0, part: 0 }, step: { cells: 0, part: 0 }, start: 0, rest: 0, divisor: 1 };
 }
 
 /** Numbers of at most this size can be divided exactly in f64. */
 const EXACT = 2 ** 52;
 
-/** Where a line is at t = `strip` + k, in cells: s, rounded down to units of 2⁻³¹ of a cell. Any slope will do. */
-export function crossingsOfStrips({ t0, s0, dt, ds }: Line, strip: number): Progression {
-  const before = strip * STEPS - t0;
-  if (Math.abs(ds) * Math.max(Math.abs(before), STEPS) >= EXACT || dt * HALVES >= EXACT) {
-    const first = BigInt(ds) * BigInt(before) + BigInt(s0) * BigInt(dt);
-    return progressionOf(first * BigInt(HALVES), BigInt(ds) * 2n ** 31n, dt);
-  }
-  const first = inUnits(ds * before, s0, dt);
-  const by = inUnits(ds * STEPS, 0, dt);
-  return { whole: first.quotient, step: by.quotient, start: first.rest, rest: by.rest, divisor: dt };
+/**
+ * Where a line is at t = `strip` + k, in cells: s, rounded down to units of 2⁻³¹ of a cell. Any slope will do. Written over
+ * a progression.
+ */
+export function setCrossingsOfStrips(into: Progression, { t0, s0, dt, ds }: Line, strip: number): void {
+  setCrossings(into, t0, s0, dt, ds, strip);
 }
 
 /**
  * Where a line crosses the border `border` ± k of cells: t, rounded down to units of 2⁻³¹ of a cell. Borders are counted
- * in the direction in which s changes, which it must.
+ * in the direction in which s changes, which it must. Written over a progression.
  */
-export function crossingsOfBorders({ t0, s0, dt, ds }: Line, border: number): Progression {
+export function setCrossingsOfBorders(into: Progression, { t0, s0, dt, ds }: Line, border: number): void {
   const along = Math.sign(ds);
-  return crossingsOfStrips({ t0: s0 * along, s0: t0, dt: ds * along, ds: dt }, border * along);
+  setCrossings(into, s0 * along, t0, ds * along, dt, border * along);
 }
 
-function progressionOf(first: bigint, by: bigint, divisor: number): Progression {
-  const [whole, step] = [floorDivide(first, BigInt(divisor)), floorDivide(by, BigInt(divisor))];
-  return {
-    ...{ whole: unitsOf(whole), step: unitsOf(step), divisor },
-    start: Number(first - whole * BigInt(divisor)),
-    rest: Number(by - step * BigInt(divisor)),
-  };
+function setCrossings(into: Progression, t0: number, s0: number, dt: number, ds: number, strip: number): void {
+  const before = strip * STEPS - t0;
+  into.divisor = dt;
+  if (Math.abs(ds) * Math.max(Math.abs(before), STEPS) >= EXACT || dt * HALVES >= EXACT) {
+    const first = BigInt(ds) * BigInt(before) + BigInt(s0) * BigInt(dt);
+    into.start = setQuotient(into.whole, first * BigInt(HALVES), BigInt(dt));
+    into.rest = setQuotient(into.step, BigInt(ds) * 2n ** 31n, BigInt(dt));
+  } else {
+    into.start = setUnits(into.whole, ds * before, s0, dt);
+    into.rest = setUnits(into.step, ds * STEPS, 0, dt);
+  }
 }
 
-function unitsOf(integer: bigint): Units {
-  return { cells: Number(integer >> 31n), part: Number(integer & 0x7fffffffn) };
+/** Writes the quotient, and returns the remainder. */
+function setQuotient(into: Units, value: bigint, divisor: bigint): number {
+  const quotient = floorDivide(value, divisor);
+  into.cells = Number(quotient >> 31n);
+  into.part = Number(quotient & 0x7fffffffn);
+  return Number(value - quotient * divisor);
 }
 
 /**
- * ⌊(more + steps / divisor) · 2¹¹⌋ and the remainder, for a product of steps below 2⁵² and a divisor below 2⁴¹. No bigints,
- * which would take most of the time.
+ * Writes ⌊(more + steps / divisor) · 2¹¹⌋, and returns the remainder, for a product of steps below 2⁵² and a divisor below
+ * 2⁴¹. No bigints, which would take most of the time.
  */
-function inUnits(steps: number, more: number, divisor: number): { readonly quotient: Units; readonly rest: number } {
+function setUnits(into: Units, steps: number, more: number, divisor: number): number {
   const whole = quotientOf(steps, divisor);
   const scaled = (steps - whole * divisor) * HALVES;
   const part = quotientOf(scaled, divisor);
   const all = whole + more;
   const cells = Math.floor(all / STEPS);
-  return { quotient: { cells, part: (all - cells * STEPS) * HALVES + part }, rest: scaled - part * divisor };
+  into.cells = cells;
+  into.part = (all - cells * STEPS) * HALVES + part;
+  return scaled - part * divisor;
 }
 
 function quotientOf(a: number, b: number): number {

@@ -3,16 +3,21 @@ import type { SnappedPolygons } from '../../geometry/grid.ts';
 import { type Along, type OutlineStretch, outlineOf } from '../../geometry/outlines.ts';
 import { edgesOfPart, movedEdges } from '../../geometry/part-edges.ts';
 import type { RasterGrid } from '../../geometry/raster.ts';
+import { countEdges } from '../../geometry/row-crossings.ts';
+import { SimpleRings } from '../../geometry/simple-rings.ts';
+import { BAND_ROWS, Bands } from '../bands.ts';
 import { setQuotient } from '../edge-quotients.ts';
 import type { PlacedZones } from '../placement.ts';
 import {
   areaBefore,
   type Coordinate,
-  crossingsOfBorders,
-  crossingsOfStrips,
   type Line,
+  noProgression,
   ofAlong,
   ofSteps,
+  setCrossingsOfBorders,
+  setCrossingsOfStrips,
+  setSteps,
   type Units,
 } from './line-numbers.ts';
 
@@ -37,11 +42,11 @@ export const LINE_FIELDS = {
   endRow: 9,
   startArea: 10,
   endArea: 11,
-  /** s at the beginnings of strips, in two words: {@link crossingsOfStrips}. */
+  /** s at the beginnings of strips, in two words: {@link setCrossingsOfStrips}. */
   whole: 12,
   step: 14,
   quotient: 16,
-  /** t at borders of cells along strips, in the lower words of {@link crossingsOfBorders}, from `border` on. */
+  /** t at borders of cells along strips, in the lower words of {@link setCrossingsOfBorders}, from `border` on. */
   border: 23,
   borderWhole: 24,
   borderStep: 25,
@@ -69,6 +74,13 @@ export const LINE_FLAGS = {
 /** The outlines of all zones on the device, in stretches of lines. */
 export interface LineTable {
   readonly lines: Column<'u32'>;
+  /**
+   * The stretches that lie in a band of rows or two, by the band in which they begin (`bands`); from `long` on, all others,
+   * of which there are few where there are many stretches.
+   */
+  readonly order: Column<'u32'>;
+  readonly bands: Bands;
+  readonly long: number;
   readonly count: number;
   /** For each row, the number of strips of the stretches that begin above it, and of those that end above it. */
   readonly begunBefore: Float64Array;
@@ -77,11 +89,39 @@ export interface LineTable {
 
 /** Uploads the outlines of zones, clipped to the rows of the raster, and flat lines also to its columns. */
 export function uploadLines(context: Context, placed: PlacedZones, grid: RasterGrid): LineTable {
-  const writer = new LineWriter(grid);
-  for (let zone = 0; zone < placed.shifts.length; zone++) {
-    forStretches(placed, zone, (stretch, shift) => writer.add(zone, stretch, shift));
+  const { polygons, shifts } = placed;
+  const writer = new LineWriter(grid, countEdges(polygons, placed));
+  const rings = new SimpleRings(polygonsOf(polygons));
+  for (let zone = 0; zone < shifts.length; zone++) {
+    const inside = isOneRing(placed, zone) ? rings.insideOf(polygons.polygonRings[zone]!) : 0;
+    if (inside !== 0) addRing(writer, placed, zone, inside);
+    else forStretches(placed, zone, (stretch, shift) => writer.add(zone, stretch, shift));
   }
-  return { lines: context.column(writer.finished()), ...writer.counted() };
+  const { words, order, ...counted } = writer.finished();
+  return { lines: context.column(words), order: context.column(order), ...counted };
+}
+
+/** Whether a zone is a ring whose copies do not overlap. */
+function isOneRing({ polygons: { polygonRings }, shifts, sheets, oddSheets }: PlacedZones, zone: number): boolean {
+  const ring = polygonRings[zone]!;
+  const sheet = sheets?.ringSheets[ring] ?? zone;
+  return polygonRings[zone + 1]! - ring === 1 && (shifts[zone]!.length === 1 || oddSheets[sheet] === sheet);
+}
+
+/** Adds the edges of a zone whose only ring is its outline. `inside` is the side of the edges on which the inside is. */
+function addRing(writer: LineWriter, { polygons, shifts }: PlacedZones, zone: number, inside: number): void {
+  const { polygonRings, ringVertices, column, row } = polygons;
+  const ring = polygonRings[zone]!;
+  const [from, to] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+  const copies = shifts[zone]!;
+  for (let v = from, u = to - 1; v < to; u = v++) {
+    const [x0, y0, x1, y1] = [column[u]!, row[u]!, column[v]!, row[v]!];
+    const isLeftBeyond = y0 === y1 ? x1 > x0 : y0 > y1;
+    for (let copy = 0; copy < copies.length; copy++) {
+      const shift = copies[copy]!;
+      writer.addEdge(zone, x0 + shift, y0, x1 + shift, y1, isLeftBeyond === inside > 0);
+    }
+  }
 }
 
 /** Calls `call` for the stretches of the outlines of all copies of a zone. */
@@ -123,39 +163,85 @@ function sheetsOfZone(
 
 /** A point of a stretch: across strips, along them, and in the rows of cells. */
 interface End {
-  readonly t: Coordinate;
-  readonly s: Coordinate;
+  t: Coordinate;
+  s: Coordinate;
 }
 
 class LineWriter {
   readonly #grid: RasterGrid;
   readonly #begun: Float64Array;
   readonly #ended: Float64Array;
-  #words = new Uint32Array(1024 * LINE_STRIDE);
+  #words: Uint32Array;
   #count = 0;
+  // What is written over for each stretch.
+  readonly #line: Line = { t0: 0, s0: 0, dt: 1, ds: 0 };
+  readonly #start: End = { t: ofSteps(0), s: ofSteps(0) };
+  readonly #end: End = { t: ofSteps(0), s: ofSteps(0) };
+  readonly #crossings = noProgression();
 
-  constructor(grid: RasterGrid) {
+  /** @param edges - The number of edges, of which most are one stretch. */
+  constructor(grid: RasterGrid, edges: number) {
     this.#grid = grid;
     this.#begun = new Float64Array(grid.height + 1);
     this.#ended = new Float64Array(grid.height + 1);
+    // Memory that nobody writes to costs nothing.
+    this.#words = new Uint32Array((edges + 1) * LINE_STRIDE);
   }
 
-  finished(): Uint32Array {
-    return this.#words.slice(0, Math.max(1, this.#count) * LINE_STRIDE);
+  finished(): Omit<LineTable, 'lines' | 'order'> & { readonly words: Uint32Array; readonly order: Uint32Array } {
+    const count = this.#count;
+    const words = this.#words.subarray(0, Math.max(1, count) * LINE_STRIDE);
+    const bands = new Bands(this.#grid.height);
+    const topOf = (line: number): number => Math.max(0, words[line * LINE_STRIDE + LINE_FIELDS.top]! | 0);
+    const isShort = (line: number): boolean => {
+      const bottom = words[line * LINE_STRIDE + LINE_FIELDS.bottom]! | 0;
+      return Math.floor(bottom / BAND_ROWS) - Math.floor(topOf(line) / BAND_ROWS) < 2;
+    };
+    for (let line = 0; line < count; line++) if (isShort(line)) bands.count(topOf(line), 1);
+    const long = bands.total();
+    const order = new Uint32Array(Math.max(1, count));
+    for (let line = 0, at = long; line < count; line++) order[isShort(line) ? bands.next(topOf(line)) : at++] = line;
+    const before = { begunBefore: sumsBefore(this.#begun), endedBefore: sumsBefore(this.#ended) };
+    return { words, order, bands, long, count, ...before };
   }
 
-  counted(): Omit<LineTable, 'lines'> {
-    return { count: this.#count, begunBefore: sumsBefore(this.#begun), endedBefore: sumsBefore(this.#ended) };
+  /** Adds a whole edge. */
+  addEdge(zone: number, x0: number, y0: number, x1: number, y1: number, isBeyond: boolean): void {
+    const isFlat = Math.abs(x1 - x0) > Math.abs(y1 - y0);
+    if (isFlat) this.#setLine(x0, y0, x1, y1);
+    else this.#setLine(y0, x0, y1, x1);
+    const { t0, s0, dt, ds } = this.#line;
+    setSteps(this.#start.t, t0);
+    setSteps(this.#start.s, s0);
+    setSteps(this.#end.t, t0 + dt);
+    setSteps(this.#end.s, s0 + ds);
+    this.#clip(zone, this.#line, this.#start, this.#end, isFlat, isBeyond);
   }
 
   /** Adds a stretch, moved along the columns by `shift` steps. */
   add(zone: number, { x0, y0, x1, y1, from, to, isBeyond }: OutlineStretch, shift: number): void {
+    if (from === undefined && to === undefined) {
+      this.addEdge(zone, x0 + shift, y0, x1 + shift, y1, isBeyond);
+      return;
+    }
     const isFlat = Math.abs(x1 - x0) > Math.abs(y1 - y0);
-    const [t0, s0, t1, s1] = isFlat ? [x0 + shift, y0, x1 + shift, y1] : [y0, x0 + shift, y1, x1 + shift];
-    const isForward = t0 < t1;
-    const line = isForward ? { t0, s0, dt: t1 - t0, ds: s1 - s0 } : { t0: t1, s0: s1, dt: t0 - t1, ds: s0 - s1 };
+    const isForward = isFlat
+      ? this.#setLine(x0 + shift, y0, x1 + shift, y1)
+      : this.#setLine(y0, x0 + shift, y1, x1 + shift);
     const [first, last] = isForward ? [from, to] : [to && backward(to), from && backward(from)];
+    const line = this.#line;
     this.#clip(zone, line, endAt(line, first, 0), endAt(line, last, 1), isFlat, isBeyond);
+  }
+
+  /** Sets the line through two points, and returns whether they are in the order in which t grows. */
+  #setLine(t0: number, s0: number, t1: number, s1: number): boolean {
+    const isForward = t0 < t1;
+    const line = this.#line;
+    line.t0 = isForward ? t0 : t1;
+    line.s0 = isForward ? s0 : s1;
+    line.dt = Math.abs(t1 - t0);
+    line.ds = isForward ? s1 - s0 : s0 - s1;
+    return isForward;
   }
 
   #clip(zone: number, line: Line, start: End, end: End, isFlat: boolean, isBeyond: boolean): void {
@@ -183,9 +269,9 @@ class LineWriter {
     const { width, height } = this.#grid;
     const strip = Math.max(0, start.t.cell);
     const strips = Math.min(endOf(end.t), isFlat ? width : height) - strip;
-    const [over, under] = isFlat && line.ds < 0 ? [end.s, start.s] : [start.s, end.s];
-    const top = isFlat ? over.cell : strip;
-    const bottom = isFlat ? under.cell : strip + strips - 1;
+    const isTurned = isFlat && line.ds < 0;
+    const top = isFlat ? (isTurned ? end : start).s.cell : strip;
+    const bottom = isFlat ? (isTurned ? start : end).s.cell : strip + strips - 1;
     if (strips <= 0 || bottom < 0 || top >= height) return;
     const starts = start.t.cell === strip && !start.t.isBorder;
     const ends = end.t.cell === strip + strips - 1 && !end.t.isBorder;
@@ -208,18 +294,19 @@ class LineWriter {
     words[at + LINE_FIELDS.bottom] = bottom;
     if (starts) setEnd(words, at, 0, line, start, isFlat);
     if (ends) setEnd(words, at, 1, line, end, isFlat);
-    const crossings = crossingsOfStrips(line, strip);
+    const crossings = this.#crossings;
+    setCrossingsOfStrips(crossings, line, strip);
     setWide(words, at + LINE_FIELDS.whole, crossings.whole);
     setWide(words, at + LINE_FIELDS.step, crossings.step);
     setQuotient(words, at + LINE_FIELDS.quotient, crossings);
     if (line.ds === 0) return;
     const { cells: cell } = crossings.whole;
     const border = line.ds > 0 ? cell + 1 : cell;
-    const borders = crossingsOfBorders(line, border);
+    setCrossingsOfBorders(crossings, line, border);
     words[at + LINE_FIELDS.border] = border;
-    words[at + LINE_FIELDS.borderWhole] = lowWord(borders.whole);
-    words[at + LINE_FIELDS.borderStep] = lowWord(borders.step);
-    setQuotient(words, at + LINE_FIELDS.borderQuotient, borders);
+    words[at + LINE_FIELDS.borderWhole] = lowWord(crossings.whole);
+    words[at + LINE_FIELDS.borderStep] = lowWord(crossings.step);
+    setQuotient(words, at + LINE_FIELDS.borderQuotient, crossings);
   }
 
   #room(): Uint32Array {
@@ -250,9 +337,9 @@ function endOf({ cell, isBorder }: Coordinate): number {
 /** A point on a border of cells belongs to the cell that the line enters there. */
 function setEnd(words: Uint32Array, at: number, which: 0 | 1, line: Line, { t, s }: End, isFlat: boolean): void {
   const isUpper = line.ds < 0 && s.isBorder;
-  const [cell, local, fixed] = isUpper ? [s.cell - 1, 1, 2 ** 30] : [s.cell, s.local, s.fixed];
-  words[at + LINE_FIELDS.startCell + which] = cell;
-  words[at + LINE_FIELDS.startRow + which] = isFlat ? fixed : t.fixed;
+  const local = isUpper ? 1 : s.local;
+  words[at + LINE_FIELDS.startCell + which] = isUpper ? s.cell - 1 : s.cell;
+  words[at + LINE_FIELDS.startRow + which] = isFlat ? (isUpper ? 2 ** 30 : s.fixed) : t.fixed;
   // Along a border, all area of the cell beyond it counts: as much as the height.
   const isSide = line.ds === 0 && s.isBorder;
   words[at + LINE_FIELDS.startArea + which] = isSide ? t.fixed : areaBefore(line, t.local, local, isFlat);

@@ -16,6 +16,7 @@ import {
   sequence,
 } from '../../../primitives/index.ts';
 import { upperBound } from '../../../primitives/search.ts';
+import { BAND_ROWS } from '../bands.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from '../window-plan.ts';
 import { piecesOfStrip, stripsInWindow } from './cell-pieces.ts';
 import { ONE } from './line-numbers.ts';
@@ -122,7 +123,7 @@ interface Pieces {
 function piecesIn(context: Context, table: LineTable, plan: WindowPlan): readonly [Pieces, Pieces] {
   const { window, tile } = plan;
   const { lines } = table;
-  const [zones, local, line] = [context.column(plan.table), context.column(plan.local), sequence(table.count)];
+  const [zones, local, line] = [context.column(plan.table), context.column(plan.local), linesOf(table, plan)];
   const counts = map(stripsInWindow, {
     ...{ line, lines, local },
     firstRow: window.row,
@@ -141,6 +142,24 @@ function piecesIn(context: Context, table: LineTable, plan: WindowPlan): readonl
     { at: pieces.at2, area: pieces.area2, height: pieces.height2, isInside: pieces.inside2 },
   ];
 }
+
+/** The stretches that may reach into a window: those of its bands, of the band before, and the long ones. */
+function linesOf({ order, bands, long, count }: LineTable, { window }: WindowPlan): Column<'u32'> {
+  const before = Math.min(window.row, BAND_ROWS);
+  const [from, end] = bands.of(window.row - before, window.rows + before);
+  const index = sequence(end - from + count - long);
+  return map(lineAt, { index, order, short: end - from, from, long });
+}
+
+const lineAt = fn(
+  'lineAt',
+  { index: u32, order: array(u32), short: uniform(u32), from: uniform(u32), long: uniform(u32) },
+  u32,
+  ({ index, order, short, from, long }) => {
+    const isShort = index.lt(short);
+    return order.at(index.add(select(long.sub(short), from, isShort)));
+  },
+);
 
 const wordOf = fn('wordOf', { at: u32 }, u32, ({ at }) => at.shr(5));
 const bitOf = fn('bitOf', { at: u32, isSet: u32 }, u32, ({ at, isSet }) => isSet.shl(at.and(31)));
