@@ -37,16 +37,12 @@ export class SimpleRings {
     return direction !== 0 && this.#isSimple(from, to) ? direction : 0;
   }
 
-  /** The sign of the area. 0 if it is not clear, or if neighbours lie on each other. */
+  /** The sign of the area. 0 if it is not clear. */
   #directionOf(from: number, to: number): number {
     const { x, y } = this.#rings;
     const [x0, y0] = [x[from]!, y[from]!];
     let [area, size] = [0, 0];
-    for (let v = from, u = to - 1, t = to - 2; v < to; t = u, u = v++) {
-      const [inX, inY] = [x[u]! - x[t]!, y[u]! - y[t]!];
-      const [outX, outY] = [x[v]! - x[u]!, y[v]! - y[u]!];
-      if (outX === 0 && outY === 0) return 0;
-      if (inX * outX + inY * outY < 0 && sideOf(x[t]!, y[t]!, x[u]!, y[u]!, x[v]!, y[v]!) === 0) return 0;
+    for (let v = from, u = to - 1; v < to; u = v++) {
       const [left, right] = [(x[u]! - x0) * (y[v]! - y0), (x[v]! - x0) * (y[u]! - y0)];
       area += left - right;
       size += Math.abs(left) + Math.abs(right);
@@ -54,7 +50,10 @@ export class SimpleRings {
     return Math.abs(area) > (to - from) * 2 ** -50 * size ? Math.sign(area) : 0;
   }
 
-  /** Whether no edges meet that are not neighbours. They are compared only in slabs of heights that both lie in. */
+  /**
+   * Whether no edges meet that are not neighbours. They are compared only in slabs of heights that both lie in. Where
+   * neighbours lie on each other, or an edge has no length, other edges meet too, or the ring has no area.
+   */
   #isSimple(from: number, to: number): boolean {
     const { y } = this.#rings;
     const count = to - from;
