@@ -125,6 +125,27 @@ describe('shares of cells', () => {
       expect(found.sort(byKey)).toEqual([...whole].sort(byKey));
     });
 
+    test.prop([zone, fc.nat(279), fc.integer({ min: 1, max: 40 })], { numRuns: caseCount(60) })(
+      'of rows in a tall raster are those of columns in a wide one',
+      async (parts, from, count) => {
+        const { context } = opened();
+        const scaled = (turn: boolean): WholeZone =>
+          parts.map((part) =>
+            part.map((ring) => ring.map(([x, y]): [number, number] => (turn ? [100 * y, x] : [x, 100 * y]))),
+          );
+        const rows = { row: from, column: 0, rows: count, columns: WIDTH };
+        const columns = { row: 0, column: from, rows: WIDTH, columns: count };
+        const tall = await sharesOf(context, wholeZones([scaled(false)]), unitGrid(WIDTH, 320), { window: rows });
+        const wide = await sharesOf(context, wholeZones([scaled(true)]), unitGrid(320, WIDTH), { window: columns });
+        const turned = [...wide].map(([key, share]): [string, number] => {
+          const [of, row, column] = key.split(':');
+          return [`${of}:${column}:${row}`, share];
+        });
+        expect(turned.map(([key]) => key).sort()).toEqual([...tall.keys()].sort());
+        for (const [key, share] of turned) expect(Math.abs(share - tall.get(key)!)).toBeLessThan(2 * Number(ROUNDING));
+      },
+    );
+
     const wide = fc.array(fc.tuple(fc.integer({ min: -STEPS, max: 5 * STEPS }), coordinate(HEIGHT)), {
       minLength: 3,
       maxLength: 5,
