@@ -51,6 +51,11 @@ const WIDER_THAN_A_TURN: [number, number][] = [
   [-STEPS / 2, 1.5 * STEPS],
 ];
 
+/** A coordinate times a factor. Those far away stay on the grid. */
+function stretched(coordinate: number, by: number): number {
+  return Math.abs(coordinate) < 2 ** 40 ? coordinate * by : coordinate;
+}
+
 /** What shares may be off by, in units of 2⁻³⁰: about one for each edge in a cell. */
 const ROUNDING = 24n;
 
@@ -109,7 +114,7 @@ describe('shares of cells', () => {
       const { context } = opened();
       const wide = unitGrid(70, height);
       const larger = zones.map((parts) =>
-        parts.map((part) => part.map((ring) => ring.map(([x, y]) => [17 * x, (height / 4) * y] as const))),
+        parts.map((part) => part.map((ring) => ring.map(([x, y]) => [17 * x, stretched(y, height / 4)] as const))),
       );
       const whole = await sharesOf(context, wholeZones(larger), wide);
       const [row, column] = [1 + (cut % (height - 1)), 1 + (cut % 69)];
@@ -131,7 +136,9 @@ describe('shares of cells', () => {
         const { context } = opened();
         const scaled = (turn: boolean): WholeZone =>
           parts.map((part) =>
-            part.map((ring) => ring.map(([x, y]): [number, number] => (turn ? [100 * y, x] : [x, 100 * y]))),
+            part.map((ring) =>
+              ring.map(([x, y]): [number, number] => (turn ? [stretched(y, 100), x] : [x, stretched(y, 100)])),
+            ),
           );
         const rows = { row: from, column: 0, rows: count, columns: WIDTH };
         const columns = { row: 0, column: from, rows: WIDTH, columns: count };
