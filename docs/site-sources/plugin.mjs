@@ -71,6 +71,7 @@ const FAMILIES = {
   'reduce count extremum scan tile-sums decode-tiles adjacent-difference cross-reduce': 'Folds and scans',
   'reduce-by-key runs disjoint-sets histogram rank-histogram weighted-histogram tile-histograms':
     'Groups and histograms',
+  'random shuffle sample-weighted': 'Random numbers',
   'sort merge search select-kth': 'Order',
   monoid: 'Monoids',
   'functors/standard/': 'Standard functors',

@@ -19,14 +19,17 @@ import { mergeLaws } from './merge.ts';
 import { narrowLaws } from './narrow.ts';
 import { packLaws } from './pack.ts';
 import { packBitsLaws } from './pack-bits.ts';
+import { randomLaws } from './random.ts';
 import { reduceLaws } from './reduce.ts';
 import { reduceByKeyLaws } from './reduce-by-key.ts';
 import { relaxLaws } from './relax.ts';
+import { sampleWeightedLaws } from './sample-weighted.ts';
 import { scanLaws } from './scan.ts';
 import { scatterLaws } from './scatter.ts';
 import { searchLaws } from './search.ts';
 import { selectKthLaws } from './select-kth.ts';
 import { sequenceLaws } from './sequence.ts';
+import { shuffleLaws } from './shuffle.ts';
 import { sliceLaws } from './slice.ts';
 import { sortLaws } from './sort.ts';
 import { stencilLaws } from './stencil.ts';
@@ -43,6 +46,7 @@ export { kernelLaws };
 export const primitiveLaws: readonly Law[] = [
   ...mapLaws,
   ...sequenceLaws,
+  ...randomLaws,
   ...sliceLaws,
   ...stencilLaws,
   ...gridLaws,
@@ -65,6 +69,8 @@ export const primitiveLaws: readonly Law[] = [
   ...copyIfLaws,
   ...reduceByKeyLaws,
   ...sortLaws,
+  ...shuffleLaws,
+  ...sampleWeightedLaws,
   ...searchLaws,
   ...mergeLaws,
   ...selectKthLaws,

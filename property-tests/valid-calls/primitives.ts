@@ -49,6 +49,8 @@ const predicate =
   });
 const scalar = (): { readonly [name: string]: unknown } => ({ type: u32 });
 const sorting = { 'descending?': true, 'bits?': { from: 0, to: 32 }, ...at };
+const random = { seed: 1, 'stream?': 2 };
+const SEEDS = { 'options.seed: a bigint': 'it may be one', 'options.stream: a bigint': 'it may be one' };
 const searching = { 'descending?': true };
 const NO_FIELDS = { 'shape: an object': 'a shape without fields, whose value has none either' };
 const columns = ['a column of another type', 'a released column', 'a column of another context'];
@@ -153,6 +155,10 @@ export const primitiveCalls: ValidCalls = {
   plus: scalar,
   product: () => ({ fields: { total: sum } }),
   quantiles: () => ({ 'keys*': x, fractions: [0.5], 'options?': { 'descending?': true, ...at } }),
+  randomIntegers: { args: () => ({ length: 3, below: 6, options: random }), takes: SEEDS },
+  randomNormal: { args: () => ({ length: 3, options: random }), takes: SEEDS },
+  randomUniform: { args: () => ({ length: 3, options: random }), takes: SEEDS },
+  randomWords: { args: () => ({ length: 3, options: random }), takes: SEEDS },
   rankHistogram: () => ({
     rows: { active: flags, x },
     element: counted,
@@ -186,6 +192,11 @@ export const primitiveCalls: ValidCalls = {
   reverse: () => ({ 'table*': x }),
   runHeads: () => ({ 'keys*': x }),
   runLengthEncode: () => ({ 'keys*': x, ...within }),
+  sample: { args: () => ({ 'rows*': x, k: 2, options: { ...random, ...at } }), takes: SEEDS },
+  sampleWeighted: {
+    args: () => ({ weights: x, k: 2, options: { ...random, 'replacement?': true, ...at } }),
+    takes: { ...SEEDS, 'weights: a column of another type': 'weights may be u32 or f32' },
+  },
   scatter: () => ({
     'rows*': x,
     indices: x,
@@ -204,6 +215,7 @@ export const primitiveCalls: ValidCalls = {
     takes: Object.fromEntries(columns.map((each) => [`k: ${each}`, 'places may be a column'])),
   },
   sequence: () => ({ length: 3, 'start?': 1, 'step?': 2 }),
+  shuffle: { args: () => ({ 'rows*': x, options: { ...random, ...at } }), takes: SEEDS },
   slice: () => ({ 'table*': x, from: 1, 'to?': 2 }),
   sort: () => ({ 'keys*': x, 'options?': sorting }),
   sortByKey: () => ({ 'keys*': x, 'values*': x, 'options?': sorting }),

@@ -1,7 +1,7 @@
 import { If, Let, Var } from '../control.ts';
 import { type Functor, f32, fn, i32, u32 } from '../functor.ts';
 import type { F32, U32 } from '../value.ts';
-import { bitsToF32, bitsToU32, mulhi } from './bits.ts';
+import { bitsToF32, bitsToI32, bitsToU32, mulhi } from './bits.ts';
 import { select } from './choose.ts';
 import { called, HALF_PI_HIGH, HALF_PI_LOW, isFiniteNumber } from './float-parts.ts';
 import { round } from './rounding.ts';
@@ -114,13 +114,43 @@ function cosineTerms({ hi, lo }: TwoFloats): TwoFloats {
   return { hi: near, lo: rest };
 }
 
+/**
+ * The sine and the cosine of the middle of part `word` of 2³² equal parts of a turn. Neither is 0: no part has its middle
+ * on an axis.
+ */
+export function turned(word: U32): { readonly sine: F32; readonly cosine: F32 } {
+  const quadrant = Let(word.add(2 ** 29).shr(30));
+  const rest = bitsToI32(word.sub(quadrant.shl(30)));
+  const angle = {
+    hi: Let(
+      f32(rest)
+        .add(0.5)
+        .mul(2 * Math.PI * 2 ** -32),
+    ),
+    lo: f32(0),
+  };
+  const near = angle.hi.add(sineRest(angle));
+  const { hi, lo } = cosineTerms(angle);
+  const far = hi.add(lo);
+  const isOdd = quadrant.and(1).eq(1);
+  return {
+    sine: withSignBit(select(near, far, isOdd), quadrant),
+    cosine: withSignBit(select(far, near, isOdd), quadrant.add(1)),
+  };
+}
+
+/** A number, negated if bit 1 of a word is set. */
+function withSignBit(x: F32, word: U32): F32 {
+  return bitsToF32(bitsToU32(x).xor(word.and(2).shl(30)));
+}
+
 function sineOf(x: F32, quadrantsMore: number): F32 {
   const { quadrant, hi, lo } = reduced({ x });
   const place = quadrant.add(quadrantsMore);
   const sine = hi.add(sineRest({ hi, lo }));
   const cosine = cosineTerms({ hi, lo });
   const value = select(sine, cosine.hi.add(cosine.lo), place.and(1).eq(1));
-  return bitsToF32(bitsToU32(value).xor(place.and(2).shl(30)));
+  return withSignBit(value, place);
 }
 
 const sine = fn('sin', { x: f32 }, f32, ({ x }) => {

@@ -92,6 +92,10 @@ const primitives: { readonly [name: string]: Primitive } = {
   windowSum: (x, options) =>
     q.windowSum(q.asGrid(x, { rows: 1, columns: x.length as number }), { width: 3, ...options }),
   weightedHistogram: (x, options) => q.weightedHistogram(x, 16, { x }, options),
+  shuffle: (x, options) => q.shuffle(x, { seed: 1, ...options }),
+  sample: (x, options) => q.sample(x, 9, { seed: 1, ...options }),
+  sampleWeighted: (x, options) => q.sampleWeighted(x, 9, { seed: 1, ...options }),
+  'sampleWeighted with replacement': (x, options) => q.sampleWeighted(x, 9, { seed: 1, replacement: true, ...options }),
   sort: (x, options) => q.sort(x, options),
   sortByKey: (x, options) => q.sortByKey(x, q.sequence(ROWS), options),
   sortPermutation: (x, options) => q.sortPermutation(x, options),
