@@ -35,7 +35,7 @@ export function readFeature(
   const name = featureName(properties, reading.options.id, at);
   beginPolygon(columns, name);
   const found = geometry === null ? NO_GEOMETRY : readGeometry(columns, geometry, split, at);
-  if (endRecord(reading, found)) reading.attributes?.add(properties);
+  if (endRecord(reading, found)) reading.forZones.attributes?.add(properties);
 }
 
 const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };

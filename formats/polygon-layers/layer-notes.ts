@@ -23,14 +23,15 @@ export function crsOf(
  * geographic.
  */
 export function notesOf(reading: Reading, crs: string | undefined): Note[] {
-  const notes = withFirstErrors(reading.columns.tally.notes(SENTENCES), reading);
+  const { noun = 'polygon' } = reading.forZones;
+  const sentences = { ...SENTENCES, 'zones/no-geometry': noGeometry(noun) };
+  const notes = withFirstErrors(reading.columns.tally.notes(sentences), reading);
   const told = isGeographicCrs(crs) ? notes : notes.filter(({ code }) => !(code in JUMP_SENTENCES));
   return crs === undefined ? [...told, crsNote(reading)] : told;
 }
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   ...RING_SENTENCES,
-  'zones/no-geometry': (n) => `${n === 1 ? '1 polygon has' : `${n} polygons have`} no geometry`,
   ...JUMP_SENTENCES,
   'polygons/short-rings': (n) =>
     `${ringsThat(n, 'has', 'have')} fewer than three vertices and ${n === 1 ? 'was' : 'were'} left out, in`,
@@ -54,14 +55,18 @@ function crsNote({ stated }: Reading): Note {
 /** The note on a layer without polygons. */
 export const NO_POLYGONS: Note = { code: 'zones/none', message: 'There are no polygons in the file.' };
 
+function noGeometry(noun: string): (count: number) => string {
+  return (n) => `${n === 1 ? `1 ${noun} has` : `${n} ${noun}s have`} no geometry`;
+}
+
 /** The note that several polygons have the same name; an empty list if all names are different. */
-export function duplicateNotes(names: readonly string[]): Note[] {
+export function duplicateNotes(names: readonly string[], noun: string): Note[] {
   const seen = new Map<string, number>();
   for (const name of names) seen.set(name, (seen.get(name) ?? 0) + 1);
   const tally = noteTally();
   for (const [name, times] of seen) if (times > 1) tally.add('zones/duplicate-names', name);
   return tally.notes({
     'zones/duplicate-names': (n) =>
-      `${n === 1 ? '1 name is' : `${n} names are`} shared by several polygons, which stay separate`,
+      `${n === 1 ? '1 name is' : `${n} names are`} shared by several ${noun}s, which stay separate`,
   });
 }

@@ -20,8 +20,15 @@ export interface Reading {
   stated: string | null | undefined;
   /** The first errors of records that were left out, by the codes of their notes. */
   readonly firstErrors: Map<string, string>;
+  readonly forZones: ForZones;
+}
+
+/** What readers of zones ask for. */
+export interface ForZones {
   /** Receives the attributes of polygons, if they are wanted. Only readers of GeoJSON give them. */
   readonly attributes?: AttributeReader | undefined;
+  /** What notes call a polygon. Default `polygon`. */
+  readonly noun?: 'polygon' | 'zone' | undefined;
 }
 
 /**

@@ -7,7 +7,6 @@ import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
 import { overMemory } from '../memory.ts';
 import { UsageError } from '../usage-error.ts';
-import type { AttributeReader } from '../zone-attributes.ts';
 import type { ReadZones } from '../zones.ts';
 import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
 import { openFlatGeobuf } from './flatgeobuf.ts';
@@ -17,7 +16,7 @@ import { emptyLayer, takePolygons } from './layer-columns.ts';
 import { formatOf, hasLines } from './layer-format.ts';
 import { fileInput, type LayerInput } from './layer-input.ts';
 import { crsOf, duplicateNotes, NO_POLYGONS, notesOf } from './layer-notes.ts';
-import type { OpenedFormat, Reading } from './layer-reading.ts';
+import type { ForZones, OpenedFormat, Reading } from './layer-reading.ts';
 import {
   LAYER_OPTIONS,
   type PolygonBatch,
@@ -88,14 +87,11 @@ export async function readPolygonLayer(file: string, options: PolygonLayerOption
   return readLayer(await openPolygonLayer(file, options), options.memoryBytes);
 }
 
-/**
- * Opens a layer from a source of bytes, which need not be a file. `attributes` receives those of the polygons of each
- * pass.
- */
+/** Opens a layer from a source of bytes, which need not be a file. */
 export async function openLayer(
   input: LayerInput,
   options: PolygonLayerOptions,
-  attributes?: AttributeReader,
+  forZones: ForZones = {},
 ): Promise<PolygonLayer> {
   const format = options.format ?? (await tellFormat(input));
   if (options.layer !== undefined && !LAYERED.has(format)) throw noLayers(options.layer, input.file);
@@ -111,7 +107,7 @@ export async function openLayer(
     crs,
     assumesCrs,
     size,
-    batches: (signal) => readBatches(input, opened, { ...options, attributes }, signal, seen),
+    batches: (signal) => readBatches(input, opened, { options, forZones }, signal, seen),
   };
 }
 
@@ -139,7 +135,12 @@ export async function readLayer(layer: PolygonLayer, memoryBytes?: number): Prom
 /** Bytes of a vertex: its coordinates, in a batch and in the result. */
 const BYTES_PER_VERTEX = 32;
 
-async function readPass(layer: PolygonLayer, memoryBytes = Number.POSITIVE_INFINITY): Promise<ReadZones> {
+/** Reads all polygons of a layer, once. */
+export async function readPass(
+  layer: PolygonLayer,
+  memoryBytes: number = Number.POSITIVE_INFINITY,
+  noun = 'polygon',
+): Promise<ReadZones> {
   let vertices = 0;
   const batches = layer.batches();
   const parts: Polygons[] = [];
@@ -151,7 +152,7 @@ async function readPass(layer: PolygonLayer, memoryBytes = Number.POSITIVE_INFIN
     for (const name of zones.names) names.push(name);
   }
   const zones = { names, polygons: joined(parts), crs: batches.crs, file: layer.file };
-  return { zones, notes: [...batches.notes(), ...duplicateNotes(names)] };
+  return { zones, notes: [...batches.notes(), ...duplicateNotes(names, noun)] };
 }
 
 function tooManyVertices(vertices: number, allowed: number, file: string): OutOfMemoryError {
@@ -199,14 +200,14 @@ interface Seen {
 function readBatches(
   input: LayerInput,
   { read, stated, geographic }: OpenedFormat,
-  { attributes, ...options }: PolygonLayerOptions & Pick<Reading, 'attributes'>,
+  { options, forZones }: Pick<Reading, 'options' | 'forZones'>,
   signal: AbortSignal | undefined,
   seen: Seen,
 ): PolygonBatches {
   const columns = emptyLayer();
   const window = openWindow(input, signal);
-  const reading: Reading = { input, options, signal, window, columns, stated, firstErrors: new Map(), attributes };
-  attributes?.begin();
+  const reading: Reading = { input, options, signal, window, columns, stated, firstErrors: new Map(), forZones };
+  forZones.attributes?.begin();
   columns.mayJump = isGeographicCrs(crsOf(reading, geographic && seen.latitudes));
   columns.unwraps = options.antimeridian === 'unwrap';
   let latitudes = true;
