@@ -30,7 +30,7 @@ export function wrapHelp(text: string, width: number): string {
   let block: Block | undefined;
   let [isExample, isUsage] = [false, true];
   const end = (): void => {
-    if (block !== undefined) lines.push(...linesOf(block, block.head.length, width));
+    if (block !== undefined) appendLines(lines, block, block.head.length, width);
     block = undefined;
   };
   for (const line of text.split('\n')) {
@@ -41,7 +41,7 @@ export function wrapHelp(text: string, width: number): string {
     if (line === '' || isExample) {
       end();
       lines.push(line);
-    } else if (isUsage) lines.push(...linesOf({ head: '', words: line }, USAGE_MARGIN, width));
+    } else if (isUsage) appendLines(lines, { head: '', words: line }, USAGE_MARGIN, width);
     else if (continues) block!.words += ` ${line.trim()}`;
     else {
       end();
@@ -63,10 +63,10 @@ const USAGE_MARGIN = 4;
 /** Where words of an entry begin that have no room beside its name. */
 const OWN_LINE = 8;
 
-function linesOf({ head, words }: Block, hanging: number, width: number): string[] {
+function appendLines(lines: string[], { head, words }: Block, hanging: number, width: number): void {
   const isNarrow = head.length > width / 2;
   const margin = ' '.repeat(isNarrow ? OWN_LINE : hanging);
-  const lines = isNarrow ? [head.trimEnd()] : [];
+  if (isNarrow) lines.push(head.trimEnd());
   let line = isNarrow ? margin : head;
   let isEmpty = true;
   for (const word of words.split(' ')) {
@@ -77,5 +77,5 @@ function linesOf({ head, words }: Block, hanging: number, width: number): string
     line += isEmpty ? word : ` ${word}`;
     isEmpty = false;
   }
-  return [...lines, line];
+  lines.push(line);
 }
