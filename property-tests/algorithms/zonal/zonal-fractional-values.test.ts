@@ -21,7 +21,7 @@ import {
   WIDTH,
   zones,
 } from '../../support/fractional-support.ts';
-import { STEPS, wholeZones } from '../../support/shares-support.ts';
+import { STEPS, type WholeZone, wholeZones } from '../../support/shares-support.ts';
 import { plain, rasterOf } from '../../support/zonal-support.ts';
 
 /** Shares of quantiles, in thousandths. */
@@ -90,10 +90,10 @@ function byHand(given: SomeCells, shares: ReadonlyMap<number, number>) {
       })!.x,
     );
   };
-  // What is equal after scaling is one value.
-  const merged = new Map<number, SharedCell[]>();
-  for (const { x, cells: own } of values) merged.set(Number(x), [...(merged.get(Number(x)) ?? []), ...own]);
-  const areas = Array.from(merged, ([x, own]) => ({ x, area: areaOf(own), count: own.length }));
+  // What is equal after scaling is one value. Integers that are not scaled are equal only if all their bits are.
+  const merged = new Map<number | bigint, SharedCell[]>();
+  for (const { x, cells: own } of values) merged.set(x, [...(merged.get(x) ?? []), ...own]);
+  const areas = Array.from(merged, ([x, own]) => ({ x: Number(x), area: areaOf(own), count: own.length }));
   const best = (isBetter: (a: bigint, b: bigint) => boolean): number =>
     areaOf(data) > 0n ? areas.reduce((best, each) => (isBetter(each.area, best.area) ? each : best)).x : Number.NaN;
   return {
@@ -104,9 +104,31 @@ function byHand(given: SomeCells, shares: ReadonlyMap<number, number>) {
   };
 }
 
+/** Two integers that are the same as f64. */
+const SAME_AS_F64: [WholeZone[], SomeCells] = [
+  [
+    [
+      [
+        [
+          [0, 218155],
+          [0, 0],
+          [1048577, 0],
+        ],
+      ],
+    ],
+  ],
+  {
+    sample: 'i64',
+    cells: BigInt64Array.from({ length: 20 }, (_, at) => (at === 1 ? 512n - 2n ** 63n : -(2n ** 63n))),
+    nodata: undefined,
+    scaling: undefined,
+    hidden: undefined,
+  },
+];
+
 describe('statistics of single values by fractions', () => {
   onEveryBackend((opened, { runs }) => {
-    test.prop([zones, someCells], { numRuns: scaledCount(runs, 1, 0.5) })(
+    test.prop([zones, someCells], { numRuns: scaledCount(runs, 1, 0.5), examples: [SAME_AS_F64] })(
       'are those of the cells in order, however they are found, and the same bytes',
       async (all, given) => {
         const { context, reference } = opened();
