@@ -144,7 +144,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     name: 'out',
     group: 'Output',
     value: 'FILE',
-    help: 'the histograms; - is stdout (default, unless another output is there)',
+    help: 'the histograms; - is stdout (default, unless another output uses it)',
   },
   {
     name: 'format',

@@ -116,11 +116,16 @@ function halve(window: Window, tile: number): [Window, Window] | undefined {
 }
 
 function tooSmall(memoryBytes: number, bytes: number, zones: number): OutOfMemoryError {
-  return new OutOfMemoryError('zonal/window-memory-bytes', 'The histograms of a single tile do not fit in memory.', {
-    expected: `at most ${bytesText(memoryBytes)}`,
-    got: `${bytesText(bytes)} for ${zones} zones`,
-    remedy: 'Use fewer bins, or raise the limit (--memory; a quarter of it is used for this).',
-  });
+  return new OutOfMemoryError(
+    'zonal/window-memory-bytes',
+    'What is counted of the zones in a single tile does not fit in memory.',
+    {
+      expected: `at most ${bytesText(memoryBytes)}`,
+      got: `${bytesText(bytes)} for ${zones} zones`,
+      remedy:
+        'Count fewer zones, bins or statistics of single values (mode, variety) at a time, or raise the limit (--memory; a quarter of it is used for this).',
+    },
+  );
 }
 
 /** Size of a window of whole blocks with at most `max` cells. If a block has more cells, the size of one block. */

@@ -67,6 +67,11 @@ export interface WindowPlan {
   readonly furtherWords: number;
 }
 
+/** Upper bound of the number of rows of up to 32 cells that the zones of a window have. */
+export function rowsIn({ rows, words }: WindowPlan): number {
+  return Math.min(rows, words);
+}
+
 const NO_SHEETS = new Uint32Array();
 
 /** Plans a window: pairs its tiles with the zones whose boxes overlap them. */

@@ -175,6 +175,41 @@ describe('a window', () => {
     expect(max).toBeLessThan(memoryBytes);
   });
 
+  test('with many zones of a cell or two takes memory for these cells, not for whole tiles', async () => {
+    const [side, count] = [64, THOROUGH ? 10_000 : 2_000];
+    const places = Array.from(
+      { length: count },
+      (_, i) => [i % (side - 1), Math.floor(i / side) % (side - 1)] as const,
+    );
+    const zones = zonesOf(places.map(([x, y]) => [box(x, y, x + 2, y + 1)]));
+    const raster = rasterOf(
+      Uint8Array.from({ length: side * side }, (_, i) => i % side),
+      side,
+      'u8',
+    );
+    const backend = createReferenceBackend();
+    const context = new Context(backend);
+    const watched = backend.allocate;
+    let max = 0;
+    backend.allocate = (words) => {
+      const buffer = watched(words);
+      max = Math.max(max, backend.counters.liveBytes);
+      return buffer;
+    };
+    // The bitmaps of a zone take a tile of 64² bits, twice in each of two windows under way.
+    const memoryBytes = (count * (4 * 64 ** 2)) / 8 + count * 2 ** 13;
+    for (const statistics of [['variety', 'mean'], ['median']]) {
+      const job = { zones, raster, binning: { kind: 'none' }, statistics, memoryBytes } as const;
+      const found = await zonalHistogram(context, job);
+      const [first] = statistics;
+      expect(Array.from(found.statistics[first as never] as ArrayLike<number | bigint>, Number)).toEqual(
+        places.map(([x]) => (first === 'variety' ? 2 : x + 0.5)),
+      );
+    }
+    await context.close();
+    expect(max).toBeLessThan(memoryBytes);
+  });
+
   test.each([0, -64, 16, 48, 33, 8192, Number.NaN, 64.5])('of tiles with side %d is refused', async (tile) => {
     const job = { zones: zonesOf([[box(0, 0, 1, 1)]]), raster: rasterOf(new Uint8Array(4), 2, 'u8'), tile };
     const binning = { kind: 'even', low: 0, high: 10, width: 1 } as const;
