@@ -117,7 +117,7 @@ describe('the distribution of random numbers', () => {
     const again = await context.read(q.sampleWeighted(weights, ROWS, { seed: 5, replacement: true }));
     expect(Math.abs(deviationOf(countsOf(again, 7), shares))).toBeLessThan(4);
     // The first and the second of the rows that are drawn once each.
-    const pairs = Array.from({ length: 1500 }, (_, stream) => q.sampleWeighted(weights, 2, { seed: 5, stream }));
+    const pairs = Array.from({ length: 700 }, (_, stream) => q.sampleWeighted(weights, 2, { seed: 5, stream }));
     const found = await context.read(Object.fromEntries(pairs.map((pair, i) => [i, pair])));
     context.dispose(...pairs);
     const drawn = Object.values(found) as Uint32Array[];

@@ -11,7 +11,7 @@ import { lookingBack, openTestBackend, slow } from '../../support/webgpu-support
 
 const { bool, fn, input, u32, uniform } = q;
 
-const MANY = THOROUGH ? 100_000 : 2500;
+const MANY = THOROUGH ? 100_000 : 1500;
 /**
  * Number of replays on WebGPU. A software GPU takes a tenth of a millisecond per call; 18,000 calls still exceed the
  * number of epochs that the spine (the memory of single-pass kernels) can represent.
