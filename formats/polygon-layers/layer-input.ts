@@ -4,6 +4,7 @@ import { FormatError } from '../../primitives/checks/errors.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import { fileError } from '../file-error.ts';
 import { gunzipBlocks, isGzip } from '../gzip.ts';
+import type { AttributeReader } from '../zone-attributes.ts';
 
 /** A file as a stream of bytes. The stream can be started several times. */
 export interface LayerInput {
@@ -140,4 +141,12 @@ function tooLarge({ file, size }: LayerInput, max: number): FormatError {
     remedy: 'Split it, or convert it to a format that is read in a stream, such as FlatGeobuf or GeoJSON.',
     place: { file },
   });
+}
+
+/** What readers of zones ask for. */
+export interface ForZones {
+  /** Receives the attributes of polygons, if they are wanted. Only readers of GeoJSON give them. */
+  readonly attributes?: AttributeReader | undefined;
+  /** What notes call a polygon. Default `polygon`. */
+  readonly noun?: 'polygon' | 'zone' | undefined;
 }

@@ -1,9 +1,8 @@
 import type { FoundGeometries } from '../feature.ts';
 import { leaveOut } from '../left-out.ts';
-import type { AttributeReader } from '../zone-attributes.ts';
 import type { ByteWindow } from './byte-window.ts';
 import { dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
-import type { LayerInput } from './layer-input.ts';
+import type { ForZones, LayerInput } from './layer-input.ts';
 import type { PolygonLayerOptions } from './polygon-layer.ts';
 
 /** State of one pass over a layer, from its first byte to its last. */
@@ -21,14 +20,6 @@ export interface Reading {
   /** The first errors of records that were left out, by the codes of their notes. */
   readonly firstErrors: Map<string, string>;
   readonly forZones: ForZones;
-}
-
-/** What readers of zones ask for. */
-export interface ForZones {
-  /** Receives the attributes of polygons, if they are wanted. Only readers of GeoJSON give them. */
-  readonly attributes?: AttributeReader | undefined;
-  /** What notes call a polygon. Default `polygon`. */
-  readonly noun?: 'polygon' | 'zone' | undefined;
 }
 
 /**

@@ -14,9 +14,9 @@ import { openGeoJson } from './geojson-layer.ts';
 import { readLines } from './geojson-lines.ts';
 import { emptyLayer, takePolygons } from './layer-columns.ts';
 import { formatOf, hasLines } from './layer-format.ts';
-import { fileInput, type LayerInput } from './layer-input.ts';
+import { type ForZones, fileInput, type LayerInput } from './layer-input.ts';
 import { crsOf, duplicateNotes, NO_POLYGONS, notesOf } from './layer-notes.ts';
-import type { ForZones, OpenedFormat, Reading } from './layer-reading.ts';
+import type { OpenedFormat, Reading } from './layer-reading.ts';
 import {
   LAYER_OPTIONS,
   type PolygonBatch,
