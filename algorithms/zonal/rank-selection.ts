@@ -67,12 +67,7 @@ async function selectAmong(
   const counts = await countDigits(context, stores, sought, digitBits);
   const next = sought.flatMap((own, at) => {
     const digits = counts.subarray(at << digitBits, (at + 1) << digitBits);
-    const targets =
-      own.targets ??
-      onCounted(
-        own.zone,
-        digits.reduce((sum, count) => sum + count, 0),
-      );
+    const targets = own.targets ?? onCounted(own.zone, sumOf(digits));
     return narrowed({ ...own, targets }, digits, digitBits, onFound);
   });
   for (const layer of layersOf(next)) {
@@ -84,6 +79,13 @@ async function selectAmong(
       context.dispose(rows.map((each) => each.rows));
     }
   }
+}
+
+/** The number of values, from that of each digit. */
+export function sumOf(counts: Float64Array): number {
+  let sum = 0;
+  for (const count of counts) sum += count;
+  return sum;
 }
 
 /** Splits values that are sought by zone, so that none of the parts has a zone twice. */

@@ -3,7 +3,7 @@ import { type Column, type Context, copyIf, map, runLengthEncode, sort, sortByKe
 import { isWide, type NarrowSample, type Sample, type WideSample } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
-import { ABSENT, rowsIn, type WindowPlan } from './window-plan.ts';
+import { ABSENT, type WindowPlan } from './window-plan.ts';
 import { orderedRaw, type ZoneCells, zoneCells, zoneRows } from './zone-cells.ts';
 
 /**
@@ -67,6 +67,6 @@ const BYTES_PER_CELL = 32;
 const BYTES_PER_WIDE_CELL = 72;
 
 /** Upper bound of the bytes of device memory that {@link windowUnique} takes. */
-export function uniqueBytes(plan: WindowPlan, sample: Sample): number {
-  return rowsIn(plan) * 32 * (isWide(sample) ? BYTES_PER_WIDE_CELL : BYTES_PER_CELL);
+export function uniqueBytes({ rows }: WindowPlan, sample: Sample): number {
+  return rows * 32 * (isWide(sample) ? BYTES_PER_WIDE_CELL : BYTES_PER_CELL);
 }

@@ -8,7 +8,7 @@ import { memoized } from '../../primitives/ir/memo.ts';
 import type { NarrowSample } from '../geometry/raster.ts';
 import { isSet } from '../plain-functors.ts';
 import type { Captured, Classifier } from './binning.ts';
-import { rowsIn, type WindowPlan } from './window-plan.ts';
+import type { WindowPlan } from './window-plan.ts';
 import { orderedRaw, type ZoneRows } from './zone-cells.ts';
 import { type CountedRows, NEAR_SHIFT } from './zone-folds.ts';
 
@@ -68,8 +68,8 @@ function defineDataRow(classifier: Classifier) {
  * Upper bound of the bytes of device memory for {@link windowValues} and for selecting among them: for each row its
  * columns, the mask of its values, its zone's length, and its columns once more in each of two rounds.
  */
-export function windowValuesBytes(plan: WindowPlan): number {
-  return 4 * rowsIn(plan) * (3 + 1 + 2 + 2 * 4);
+export function windowValuesBytes({ rows }: WindowPlan): number {
+  return 4 * rows * (3 + 1 + 2 + 2 * 4);
 }
 
 /** Bytes of a row of {@link copyRows}: 32 values, and the zone, first cell and mask. */

@@ -67,11 +67,6 @@ export interface WindowPlan {
   readonly furtherWords: number;
 }
 
-/** Upper bound of the number of rows of up to 32 cells that the zones of a window have. */
-export function rowsIn({ rows, words }: WindowPlan): number {
-  return Math.min(rows, words);
-}
-
 const NO_SHEETS = new Uint32Array();
 
 /** Plans a window: pairs its tiles with the zones whose boxes overlap them. */
@@ -119,8 +114,10 @@ export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, 
     tiles += count;
     if (row < zones) pairs = tiles;
   }
+  const words = (pairs * tile * tile) / 32;
   return {
-    ...{ window, tile, tileColumns, tileRows, met, local, table, pairs, rows },
+    ...{ window, tile, tileColumns, tileRows, met, local, table, pairs, words },
+    rows: Math.min(rows, words),
     boxesPerTile:
       boxTiles /
       Math.max(
@@ -129,7 +126,6 @@ export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, 
       ),
     zones: members.slice(0, zones),
     furtherOf: members.slice(zones).map((of) => local[zoneOf(of)]!),
-    words: (pairs * tile * tile) / 32,
     furtherWords: ((tiles - pairs) * tile * tile) / 32,
   };
 }

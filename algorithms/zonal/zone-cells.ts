@@ -12,7 +12,7 @@ import { orderedKey } from './ordered-words.ts';
 import { forTile } from './tile-pairs.ts';
 import { wordPlaces, wordRows } from './tiles.ts';
 import { orderedWords } from './wide-words.ts';
-import { ABSENT, rowsIn } from './window-plan.ts';
+import { ABSENT } from './window-plan.ts';
 
 /**
  * Rows of 32 cells, each with at least one cell in a zone. The columns are the zone, the index of the row's first cell,
@@ -77,7 +77,7 @@ export function zoneRows(context: Context, coverage: Coverage, withPlaces = fals
   if (coverage.rows !== undefined) return storedRows(context, coverage.rows, coverage, withPlaces);
   return context.scope(() => {
     const { active, ...rows } = wordRows(context, coverage);
-    const capacity = rowsIn(coverage.plan);
+    const capacity = coverage.plan.rows;
     return withPlaces
       ? copyIf({ ...rows, place: wordPlaces(context, coverage) }, active, { capacity })
       : copyIf(rows, active, { capacity });

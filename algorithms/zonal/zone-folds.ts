@@ -20,7 +20,7 @@ import type { Captured, Classifier } from './binning.ts';
 import { FLOATS, type Float, type HomeGroups, LAYOUTS, type PowerLayout } from './exact-sums.ts';
 import { digitsName, type Fold, namedWords, type RowFold, type Words, wordsIn, type ZoneFold } from './fold.ts';
 import { WIDE_DIGITS } from './power-sums.ts';
-import { rowsIn, type WindowPlan } from './window-plan.ts';
+import type { WindowPlan } from './window-plan.ts';
 import { orderedRaw, type ZoneRows, zoneCells } from './zone-cells.ts';
 
 /** Columns of u32 words, by name. */
@@ -89,13 +89,13 @@ export function foldRows(
  * are no more zones than rows, so the multiples of the maximum number of rows include the zones. Only the
  * counters of wide powers are added per zone.
  */
-export function foldWords(plan: WindowPlan, folds: readonly Fold[]): number {
+export function foldWords({ rows, zones }: WindowPlan, folds: readonly Fold[]): number {
   const ofRows = folds.reduce(
     (sum, { rowWords, neutral }) => sum + rowWords + neutral.length,
     usePlaces(folds) ? 6 : 4,
   );
   const counters = folds.reduce((sum, { layout }) => sum + (layout?.counters ?? 0), 0);
-  return ofRows * rowsIn(plan) + counters * plan.zones.length;
+  return ofRows * rows + counters * zones.length;
 }
 
 /**

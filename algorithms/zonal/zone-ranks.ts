@@ -5,7 +5,7 @@ import { createOpenShares } from './open-shares.ts';
 import { orderedWord, valueOfOrderedWord } from './ordered-words.ts';
 import type { Pixels } from './pixels.ts';
 import { createRankSearch, type RankedValue, type RankSearch, type Target } from './rank-search.ts';
-import { countDigits, layersOf, type MemberRows, narrowed, type Sought, selectRanks } from './rank-selection.ts';
+import { countDigits, layersOf, type MemberRows, narrowed, type Sought, selectRanks, sumOf } from './rank-selection.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import { shareRows, type WindowShares } from './share-rows.ts';
 import type { Folded, FoldedZones, RankStatistic, Stored } from './statistic-kinds.ts';
@@ -259,10 +259,6 @@ function allOf(sample: NarrowSample, zone: number, { minimum, maximum }: Folded)
   const [low, high] = [orderedWord(sample, Number(minimum)), orderedWord(sample, Number(maximum))];
   // The difference of two values has no more bits than that of the largest and the smallest.
   return { zone, low, bits: high === low ? 0 : 32 - Math.clz32(high - low), before: 0 };
-}
-
-function sumOf(counts: Float64Array): number {
-  return counts.reduce((sum, each) => sum + each, 0);
 }
 
 function tooLarge(memoryBytes: number, bytes: number, zones: number): OutOfMemoryError {

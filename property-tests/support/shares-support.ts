@@ -17,6 +17,16 @@ export function unitGrid(width: number, height: number): RasterGrid {
   return { width, height, originX: 0, originY: 0, stepX: 1, stepY: 1, crs: undefined, geographic: false };
 }
 
+/** A square around the origin that reaches `far` to each side: more than any other zone, it stands for the plane. */
+export function square(far: number): WholeGroup[number] {
+  return [
+    [-far, -far],
+    [far, -far],
+    [far, far],
+    [-far, far],
+  ];
+}
+
 export function wholeZones(zones: readonly WholeZone[]): Zones {
   const rings = zones.flatMap((parts) => parts.flat());
   const vertices = rings.flat();

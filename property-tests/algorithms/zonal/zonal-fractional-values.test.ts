@@ -21,7 +21,7 @@ import {
   WIDTH,
   zones,
 } from '../../support/fractional-support.ts';
-import { STEPS, type WholeZone, wholeZones } from '../../support/shares-support.ts';
+import { STEPS, square, type WholeZone, wholeZones } from '../../support/shares-support.ts';
 import { plain, rasterOf } from '../../support/zonal-support.ts';
 
 /** Shares of quantiles, in thousandths. */
@@ -259,13 +259,7 @@ describe('statistics of single values by fractions', () => {
     test.prop([ring, someCells], { numRuns: Math.ceil(runs / 2) })(
       'areas of bins of a zone and of what is left of the plane are together the numbers of cells',
       async (ring, given) => {
-        const far = 2 ** 30;
-        const plane = [
-          [-far, -far],
-          [far, -far],
-          [far, far],
-          [-far, far],
-        ] as const;
+        const plane = square(2 ** 30);
         const zones = wholeZones([[[ring]], [[plane, ring]], [[plane]]]);
         const job = { zones, raster: someRaster(given), pixels: 'fractional', binning: { kind: 'unique' } } as const;
         const { bins, areas } = await zonalHistogram(opened().context, { ...job, statistics: ['frac'] });

@@ -28,7 +28,7 @@ import {
   WIDTH,
   zones,
 } from '../../support/fractional-support.ts';
-import { wholeZones } from '../../support/shares-support.ts';
+import { square, wholeZones } from '../../support/shares-support.ts';
 import { plain, rasterOf } from '../../support/zonal-support.ts';
 
 const STATISTICS = ['cells', 'count', 'nodata', 'min', 'max', 'mean', 'sum', 'variance', 'stdev'] as const;
@@ -100,13 +100,7 @@ describe('statistics by fractions', () => {
     test.prop([ring, someCells], { numRuns: Math.ceil(runs / 2) })(
       'of a zone and of what is left of the plane are together those of all cells',
       async (ring, given) => {
-        const far = 2 ** 30;
-        const plane = [
-          [-far, -far],
-          [far, -far],
-          [far, far],
-          [-far, far],
-        ] as const;
+        const plane = square(2 ** 30);
         const job = { zones: wholeZones([[[ring]], [[plane, ring]]]), raster: someRaster(given) };
         const { areas } = await zonalHistogram(opened().context, { ...job, ...PLAINLY });
         const area = (zone: number): number => areas!.count[zone]! + areas!.nodata[zone]!;

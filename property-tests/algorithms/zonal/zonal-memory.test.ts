@@ -151,28 +151,33 @@ describe('memoryBytes', () => {
   });
 });
 
+/** A context on the reference backend, and the largest number of bytes that it has held. */
+function openWatched(): { readonly context: Context; most(): number } {
+  const backend = createReferenceBackend();
+  const allocate = backend.allocate;
+  let max = 0;
+  backend.allocate = (words) => {
+    const buffer = allocate(words);
+    max = Math.max(max, backend.counters.liveBytes);
+    return buffer;
+  };
+  return { context: new Context(backend), most: () => max };
+}
+
 describe('a window', () => {
   test.each([500, 1000])('with many zones over every tile and %d bins stays within memoryBytes', async (high) => {
     const side = THOROUGH ? 256 : 128;
     const zones = zonesOf(Array.from({ length: 40 }, (_, i) => [box(0, 0, side, side - 56 + i)]));
     const raster = rasterOf(new Uint8Array(side * side), side, 'u8');
     const binning = { kind: 'even', low: 0, high, width: 1 } as const;
-    const backend = createReferenceBackend();
-    const context = new Context(backend);
-    let max = 0;
-    const watched = backend.allocate;
-    backend.allocate = (words) => {
-      const buffer = watched(words);
-      max = Math.max(max, backend.counters.liveBytes);
-      return buffer;
-    };
+    const { context, most } = openWatched();
     const memoryBytes = THOROUGH ? 2 ** 23 : 2 ** 22;
     const { cells } = await zonalHistogram(context, { zones, raster, binning, statistics: false, memoryBytes });
     await context.close();
     expect(Array.from(cells, Number)).toEqual(Array.from({ length: 40 }, (_, i) => side * (side - 56 + i)));
     // With many bins, tiles have no histograms.
-    if (high === 500) expect(max).toBeGreaterThan(memoryBytes / 8);
-    expect(max).toBeLessThan(memoryBytes);
+    if (high === 500) expect(most()).toBeGreaterThan(memoryBytes / 8);
+    expect(most()).toBeLessThan(memoryBytes);
   });
 
   test('with many zones of a cell or two takes memory for these cells, not for whole tiles', async () => {
@@ -187,15 +192,7 @@ describe('a window', () => {
       side,
       'u8',
     );
-    const backend = createReferenceBackend();
-    const context = new Context(backend);
-    const watched = backend.allocate;
-    let max = 0;
-    backend.allocate = (words) => {
-      const buffer = watched(words);
-      max = Math.max(max, backend.counters.liveBytes);
-      return buffer;
-    };
+    const { context, most } = openWatched();
     // The bitmaps of a zone take a tile of 64² bits, twice in each of two windows under way.
     const memoryBytes = (count * (4 * 64 ** 2)) / 8 + count * 2 ** 13;
     for (const statistics of [['variety', 'mean'], ['median']]) {
@@ -207,7 +204,7 @@ describe('a window', () => {
       );
     }
     await context.close();
-    expect(max).toBeLessThan(memoryBytes);
+    expect(most()).toBeLessThan(memoryBytes);
   });
 
   test.each([0, -64, 16, 48, 33, 8192, Number.NaN, 64.5])('of tiles with side %d is refused', async (tile) => {

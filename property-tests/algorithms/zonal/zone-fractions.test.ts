@@ -7,6 +7,7 @@ import {
   ONE,
   STEPS,
   sharesOf,
+  square,
   unitGrid,
   type WholeZone,
   wholeZones,
@@ -90,13 +91,7 @@ describe('shares of cells', () => {
     test.prop([rings(3)], { numRuns: caseCount(40) })(
       'of a zone and of what is left of the plane add up to 1',
       async (part) => {
-        const far = 2 ** 46;
-        const plane = [
-          [-far, -far],
-          [far, -far],
-          [far, far],
-          [-far, far],
-        ] as const;
+        const plane = square(2 ** 46);
         const zones = wholeZones([[part], [[plane, ...part]]]);
         expectOnes(await sharesOf(opened().context, zones, grid));
       },
