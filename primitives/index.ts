@@ -91,7 +91,13 @@ export * from './relax.ts';
 export type { LineAxis } from './rows/lines.ts';
 export { runHeads } from './runs.ts';
 export * from './sample-weighted.ts';
-export { exclusiveScan, inclusiveScan, type SegmentedScanOptions, segmentedScan } from './scan.ts';
+export {
+  exclusiveScan,
+  inclusiveScan,
+  type ScanOptions,
+  type SegmentedScanOptions,
+  segmentedScan,
+} from './scan.ts';
 export { type ScatterOptions, scatter, scatterIf } from './scatter.ts';
 export { scatterReduce, type WordTable } from './scatter-reduce.ts';
 export { lowerBound, type SearchOptions, upperBound } from './search.ts';

@@ -262,6 +262,19 @@ export const bitOr: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoi
  */
 export const bitXor: <T extends 'u32' | 'i32' | 'bool'>(type: Scalar<T>) => Monoid<Scalar<T>> = family('bitXor');
 
+/** The monoid that combines the right operand with the left one, for rows that are read from the last to the first. */
+export const reversed: (inner: AnyMonoid) => AnyMonoid = memoized((inner: AnyMonoid): AnyMonoid => {
+  if (inner.commutative) return inner;
+  const combine = inner.combine as never as (operands: { readonly a: ValueTree; readonly b: ValueTree }) => ValueTree;
+  return monoid({
+    of: inner.shape,
+    identity: inner.identity as never,
+    combine: (({ a, b }: { readonly a: ValueTree; readonly b: ValueTree }) => combine({ a: b, b: a })) as never,
+    exact: inner.exact,
+    name: 'reversed',
+  });
+});
+
 /** u32 addition that stops at 2³² − 1 instead of wrapping, so that a caller can detect totals that are too large. */
 export const saturatingPlus: Monoid<Scalar<'u32'>> = monoid({
   of: u32,

@@ -75,8 +75,12 @@ export function reverse<C extends Table>(table: C): C {
   const length = commonLength(columns, 'reverse');
   const words = columns.map(wordsAtHand);
   const results = words.map(({ type }) => type);
-  const view = fuse('reverse', [], results, (index, _, loader) =>
-    loader.load(words, loader.length(length).sub(index).sub(1)),
+  const view = fuse(
+    'reverse',
+    [],
+    results,
+    (index, _, loader) => loader.load(words, loader.length(length).sub(index).sub(1)),
+    { by: [reverse], columns: words, lengths: [length] },
   );
   const context = contextOf(columns, 'reverse');
   return withColumns(

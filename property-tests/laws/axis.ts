@@ -10,11 +10,20 @@ import {
   rowsForAny,
   type SampleRows,
 } from '../arbitraries/monoids.ts';
-import { canonicalPrefixes, canonicalTotal } from './canonical-tree.ts';
+import { canonicalTotal } from './canonical-tree.ts';
 import { assertSame, type HostTable } from './compare.ts';
 import { countedPresentation, presentGrid, side } from './grid.ts';
 import { type Law, law } from './law.ts';
 import { inputOf, leavesOf, tableOf } from './rows.ts';
+import {
+  optionsOf,
+  type Prefixes,
+  type Start,
+  sequentialPrefixes,
+  start,
+  startedPrefixes,
+  treePrefixes,
+} from './scan-start.ts';
 
 interface Sides {
   readonly rows: number;
@@ -40,32 +49,24 @@ const longGrids = fc
   .map(([few, many, turned]): Sides => (turned ? { rows: many, columns: few } : { rows: few, columns: many }));
 
 /** What a line of cells gives: its total, and the prefixes of its cells. */
-interface OfLine {
+interface OfLine extends Prefixes {
   readonly total: Leaves;
-  readonly exclusive: readonly Leaves[];
-  readonly inclusive: readonly Leaves[];
 }
 
-type LineOf = (cells: readonly Leaves[], sample: MonoidSample) => OfLine;
+type LineOf = (cells: readonly Leaves[], sample: MonoidSample, how: Start) => OfLine;
 
-const oneByOne: LineOf = (cells, { identity, combine }) => {
-  const inclusive: Leaves[] = [];
-  for (const cell of cells) inclusive.push(combine(inclusive.at(-1) ?? identity, cell));
-  const exclusive = cells.map((_, i) => inclusive[i - 1] ?? identity);
-  return { total: inclusive.at(-1) ?? identity, exclusive, inclusive };
-};
+const oneByOne: LineOf = (cells, sample, how) => ({
+  total: sequentialPrefixes(cells, sample).inclusive.at(-1) ?? sample.identity,
+  ...startedPrefixes(cells, sample, how, sequentialPrefixes),
+});
 
-const byTree: LineOf = (cells, { identity, combine }) => {
-  const prefixes = canonicalPrefixes(cells, combine);
-  return {
-    total: canonicalTotal(cells, combine) ?? identity,
-    exclusive: prefixes.map(({ exclusive }) => exclusive ?? identity),
-    inclusive: prefixes.map(({ inclusive }) => inclusive),
-  };
-};
+const byTree: LineOf = (cells, sample, how) => ({
+  total: canonicalTotal(cells, sample.combine) ?? sample.identity,
+  ...startedPrefixes(cells, sample, how, treePrefixes),
+});
 
 /** What all lines along an axis give, as tables of the grid's cells and of the lines. */
-function expected({ sample, rows: given, grid }: Asked, axis: LineAxis, lineOf: LineOf): HostTable {
+function expected({ sample, rows: given, grid }: Asked, axis: LineAxis, lineOf: LineOf, how: Start): HostTable {
   const cells = leavesOf(given);
   const { rows, columns } = grid;
   const [count, length] = axis === 'rows' ? [rows, columns] : [columns, rows];
@@ -76,6 +77,7 @@ function expected({ sample, rows: given, grid }: Asked, axis: LineAxis, lineOf: 
     const found = lineOf(
       places.map((place) => cells[place]!),
       sample,
+      how,
     );
     for (const [at, place] of places.entries()) {
       exclusive[place] = found.exclusive[at]!;
@@ -92,18 +94,19 @@ function expected({ sample, rows: given, grid }: Asked, axis: LineAxis, lineOf: 
 
 function axisLaw(name: string, asked: fc.Arbitrary<Asked>, lineOf: LineOf): Law {
   const axes = fc.constantFrom<LineAxis[]>('rows', 'columns');
-  return law(name, [asked, countedPresentation, axes], async (run, given, how, axis) => {
+  return law(name, [asked, countedPresentation, axes, start], async (run, given, how, axis, from) => {
     const { sample, rows, grid } = given;
     const result = await run((context) => {
       const input = inputOf(sample, presentGrid(context, rows, how, grid));
       const { monoid } = sample;
+      const options = { axis, ...optionsOf(sample, from) };
       return {
         totals: reduce(input, monoid, { axis }),
-        exclusive: exclusiveScan(input, monoid, { axis }),
-        inclusive: inclusiveScan(input, monoid, { axis }),
+        exclusive: exclusiveScan(input, monoid, options),
+        inclusive: inclusiveScan(input, monoid, options),
       };
     });
-    assertSame(result as HostTable, expected(given, axis, lineOf));
+    assertSame(result as HostTable, expected(given, axis, lineOf, from));
   });
 }
 

@@ -12,45 +12,28 @@ import {
   type SampleRows,
 } from '../arbitraries/monoids.ts';
 import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
-import { canonicalPrefixes } from './canonical-tree.ts';
 import { assertSame, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 import { inputOf, leavesOf, rowsIn, tableOf } from './rows.ts';
+import {
+  optionsOf,
+  type Prefixes,
+  type PrefixesOf,
+  type Start,
+  sequentialPrefixes,
+  start,
+  startedPrefixes,
+  treePrefixes,
+} from './scan-start.ts';
 
-/** The expected scans of a column, one value per row. */
-interface Prefixes {
-  readonly exclusive: readonly Leaves[];
-  readonly inclusive: readonly Leaves[];
-}
-
-type PrefixesOf = (rows: readonly Leaves[], sample: MonoidSample) => Prefixes;
-
-const sequentialPrefixes: PrefixesOf = (rows, { identity, combine }) => {
-  const exclusive: Leaves[] = [];
-  const inclusive: Leaves[] = [];
-  let sum = identity;
-  for (const row of rows) {
-    exclusive.push(sum);
-    sum = combine(sum, row);
-    inclusive.push(sum);
-  }
-  return { exclusive, inclusive };
-};
-
-const treePrefixes: PrefixesOf = (rows, { identity, combine }) => {
-  const prefixes = canonicalPrefixes(rows, combine);
-  return {
-    exclusive: prefixes.map(({ exclusive }) => exclusive ?? identity),
-    inclusive: prefixes.map(({ inclusive }) => inclusive),
-  };
-};
-
-type SegmentsOf = (rows: readonly Leaves[], heads: readonly boolean[], sample: MonoidSample) => Prefixes;
+type SegmentsOf = (rows: readonly Leaves[], heads: readonly boolean[], sample: MonoidSample, how: Start) => Prefixes;
 
 /** The expected prefixes within segments, computed by a plain loop over each segment. */
-const sequentialSegments: SegmentsOf = (rows, heads, sample) => {
+const sequentialSegments: SegmentsOf = (rows, heads, sample, how) => {
   const starts = rows.map((_, i) => i).filter((i) => i === 0 || heads[i]);
-  const segments = starts.map((start, s) => sequentialPrefixes(rows.slice(start, starts[s + 1]), sample));
+  const segments = starts.map((first, s) =>
+    startedPrefixes(rows.slice(first, starts[s + 1]), sample, how, sequentialPrefixes),
+  );
   return {
     exclusive: segments.flatMap(({ exclusive }) => exclusive),
     inclusive: segments.flatMap(({ inclusive }) => inclusive),
@@ -58,46 +41,57 @@ const sequentialSegments: SegmentsOf = (rows, heads, sample) => {
 };
 
 /** The expected prefixes within segments, computed by the canonical tree over pairs of a head flag and a value. */
-const treeSegments: SegmentsOf = (rows, heads, sample) => {
-  const pairs = rows.map((row, i) => [Number(heads[i]), ...row]);
-  const { exclusive, inclusive } = treePrefixes(pairs, {
-    ...sample,
-    identity: [0, ...sample.identity],
-    combine: ([a, ...x], [b, ...y]) => [a! | b!, ...(b === 1 ? y : sample.combine(x, y))],
-  });
-  return {
-    exclusive: exclusive.map(([, ...row], i) => (heads[i] || i === 0 ? sample.identity : row)),
-    inclusive: inclusive.map(([, ...row]) => row),
-  };
+const treeSegments: SegmentsOf = (rows, heads, sample, how) => {
+  const isFirst = (row: number): boolean => row === 0 || heads[how.reverse ? rows.length - row : row]!;
+  return startedPrefixes(
+    rows,
+    sample,
+    how,
+    (inOrder, own) => {
+      const pairs = inOrder.map((row, i) => [Number(isFirst(i)), ...row]);
+      const { exclusive, inclusive } = treePrefixes(pairs, {
+        ...own,
+        identity: [0, ...own.identity],
+        combine: ([a, ...x], [b, ...y]) => [a! | b!, ...(b === 1 ? y : own.combine(x, y))],
+      });
+      return {
+        exclusive: exclusive.map(([, ...row], i) => (isFirst(i) ? own.identity : row)),
+        inclusive: inclusive.map(([, ...row]) => row),
+      };
+    },
+    isFirst,
+  );
 };
 
 function scanLaw(name: string, samples: fc.Arbitrary<SampleRows>, prefixesOf: PrefixesOf): Law {
-  return law(name, [samples, presentation], async (run, { sample, rows }, how) => {
+  return law(name, [samples, presentation, start], async (run, { sample, rows }, how, from) => {
     const result = await run((context) => {
       const input = inputOf(sample, present(context, rows, how));
-      return { exclusive: exclusiveScan(input, sample.monoid), inclusive: inclusiveScan(input, sample.monoid) };
+      const options = optionsOf(sample, from);
+      return {
+        exclusive: exclusiveScan(input, sample.monoid, options),
+        inclusive: inclusiveScan(input, sample.monoid, options),
+      };
     });
-    assertPrefixes(sample, result, prefixesOf(leavesOf(rows), sample));
+    assertPrefixes(sample, result, startedPrefixes(leavesOf(rows), sample, from, prefixesOf));
   });
 }
 
 function segmentedLaw(name: string, samples: fc.Arbitrary<SampleRows>, segmentsOf: SegmentsOf): Law {
-  const arbitraries: [fc.Arbitrary<SampleRows>, fc.Arbitrary<Recipe>, fc.Arbitrary<Presentation>] = [
-    samples,
-    recipe,
-    presentation,
-  ];
-  return law(name, arbitraries, async (run, { sample, rows }, headRecipe, how) => {
+  const arbitraries: [fc.Arbitrary<SampleRows>, fc.Arbitrary<Recipe>, fc.Arbitrary<Presentation>, fc.Arbitrary<Start>] =
+    [samples, recipe, presentation, start];
+  return law(name, arbitraries, async (run, { sample, rows }, headRecipe, how, from) => {
     const heads = hostColumn('bool', rowsIn(rows), headRecipe);
     const result = await run((context) => {
       const table = present(context, { ...rows, heads }, how);
       const input = inputOf(sample, table);
+      const options = optionsOf(sample, from);
       return {
-        exclusive: segmentedScan(input, table.heads, sample.monoid, { kind: 'exclusive' }),
-        inclusive: segmentedScan(input, table.heads, sample.monoid),
+        exclusive: segmentedScan(input, table.heads, sample.monoid, { kind: 'exclusive', ...options }),
+        inclusive: segmentedScan(input, table.heads, sample.monoid, options),
       };
     });
-    assertPrefixes(sample, result, segmentsOf(leavesOf(rows), heads, sample));
+    assertPrefixes(sample, result, segmentsOf(leavesOf(rows), heads, sample, from));
   });
 }
 
@@ -120,11 +114,12 @@ const ownIdentity = law(
   async (run, rows, turned) => {
     const zeros = new Float32Array(rows).fill(-0);
     for (const sum of turned ? [...sums].reverse() : sums) {
-      const scanned = await run((context) => exclusiveScan(context.column(zeros), sum));
-      assertSame(
-        scanned,
-        Float32Array.from(zeros, (zero, i) => (i === 0 ? (sum.identity as number) : zero)),
-      );
+      const identity = sum.identity as number;
+      const scanned = await run((context) => {
+        const column = context.column(zeros);
+        return { own: exclusiveScan(column, sum), given: exclusiveScan(column, sum, { initial: -0 }) };
+      });
+      assertSame(scanned, { own: zeros.map((zero, i) => (i === 0 ? identity : zero)), given: zeros });
     }
   },
 );

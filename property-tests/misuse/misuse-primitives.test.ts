@@ -134,6 +134,13 @@ const rows: readonly Row[] = [
   ['mergeByKey, a promise', () => p.mergeByKey!({ keys: x, values: x }, promise), 'argument/promise', 'second'],
   ['merge, keys of two types', () => p.merge!(x, y), 'merge/columns', 'merge'],
   ['lowerBound, needles of another type', () => p.lowerBound!(x, y), 'search/types', 'needles'],
+  ['inclusiveScan, an initial flag', () => p.inclusiveScan!(x, sum, { initial: true }), 'scan/initial', 'initial'],
+  [
+    'exclusiveScan, an initial record',
+    () => p.exclusiveScan!(x, sum, { initial: { x: 1 } }),
+    'scan/initial',
+    'initial',
+  ],
   ['segmentedScan, no kind of scan', () => p.segmentedScan!(x, flags, sum, { kind: 'both' }), 'scan/kind', 'kind'],
   ['scatterReduce, no combination', () => p.scatterReduce!(x, x, 'times', x), 'scatter/combination', 'combine'],
   [

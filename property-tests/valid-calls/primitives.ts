@@ -38,7 +38,9 @@ const placing = fn('placing', { left: u32 }, { ...steps, value: { index: u32, va
 const nothing = (): void => {};
 const at = { 'context?': context };
 const where = { 'options?': at };
-const alongAxis = { 'options?': { 'axis?': 'rows', ...at } };
+const fromRight = { 'initial?': 1, 'reverse?': true, ...at };
+const alongAxis = { 'options?': { 'axis?': 'rows', ...fromRight } };
+const alongLines = { 'options?': { 'axis?': 'rows', ...at } };
 const within = { 'options?': { 'capacity?': 9, ...at } };
 const predicate =
   (name: string, options: { readonly [name: string]: unknown } = where) =>
@@ -174,7 +176,7 @@ export const primitiveCalls: ValidCalls = {
     }),
     takes: { 'pair: a functor': 'of columns alone' },
   },
-  reduce: () => ({ input: q.asGrid(x, { rows: 1, columns: 3 }), monoid: sum, ...alongAxis }),
+  reduce: () => ({ input: q.asGrid(x, { rows: 1, columns: 3 }), monoid: sum, ...alongLines }),
   reduceByKey: () => ({ 'keys*': x, values: x, monoid: sum, ...within }),
   removeIf: predicate('predicate', within),
   forEachStrip: () => ({
@@ -208,7 +210,7 @@ export const primitiveCalls: ValidCalls = {
   segmented: () => ({ inner: sum }),
   segmentedScan: () => ({
     ...{ input: x, heads: flags, monoid: sum },
-    'options?': { 'kind?': 'inclusive', ...at },
+    'options?': { 'kind?': 'inclusive', ...fromRight },
   }),
   selectKth: {
     args: () => ({ 'keys*': x, k: 1, 'options?': { 'descending?': true, ...at } }),
