@@ -97,9 +97,9 @@ export function wideOutput(
   let bytes = 0;
   return {
     async add(_, { names, cells, nodata, areas, statistics, exact }) {
-      const integers = exact && { minimum: exact.minimum, maximum: exact.maximum };
+      const integers = exact && { statistics: exact.statistics };
       tables.push({ prefix: prefixes[tables.length], names, cells, nodata, areas, statistics, exact: integers });
-      const others = [areas, integers, statistics].flatMap((columns) => Object.values(columns ?? {}));
+      const others = [areas, exact?.statistics, statistics].flatMap((columns) => Object.values(columns ?? {}));
       const columns = [cells, nodata, ...others] as StatisticColumn[];
       const least = bytesOf(columns.filter((column) => !isOfValues(column)));
       bytes += bytesOf(columns);

@@ -10,9 +10,9 @@ import { inChunks } from './text-chunks.ts';
 import {
   binCounts,
   cellColumns,
-  exactStatistic,
   isOfValues,
   rowsByZone,
+  statisticOf,
   type Tabled,
   tabledStatistics,
   valueOfRow,
@@ -145,7 +145,7 @@ export interface JsonStatistics {
 export function statisticsJson(attributes: readonly ZoneAttribute[] = []): JsonStatistics {
   const lead = leads('[');
   return {
-    rows: (tables, of = {}) => inChunks(statisticsPieces(tables, lead, attributes, membersOfRows(of))),
+    rows: (tables, of = {}) => inChunks(statisticsPieces(tables, lead, attributes, of)),
     end: () => inChunks([`${lead.last()}\n]\n`]),
   };
 }
@@ -155,17 +155,19 @@ function membersOfRows({ raster, band }: RowsOf): string {
   return `${raster === undefined ? '' : `"raster":${JSON.stringify(raster)},`}${band === undefined ? '' : `"band":${band},`}`;
 }
 
-/** The objects of all zones, each with the text `first` before its name. */
+/** The objects of all zones. */
 function* statisticsPieces(
   tables: readonly Tabled[],
   lead: Leads,
   attributes: readonly ZoneAttribute[],
-  first: string,
+  of: RowsOf,
 ): Generator<string> {
   const { names } = tables[0]!;
+  const first = membersOfRows(of);
   const members = tables.map((table) => membersOf(table, tabledStatistics(table)));
   const columnNames = members.flatMap((member) => member.names);
-  requireAttributes(attributes, ['raster', 'band', 'zone', ...columnNames], names.length);
+  const ofRows = (['raster', 'band'] as const).filter((name) => of[name] !== undefined);
+  requireAttributes(attributes, [...ofRows, 'zone', ...columnNames], names.length);
   const attributesOf = jsonAttributes(attributes);
   for (const [zone, name] of names.entries()) {
     const own = members.map(({ of }) => of(zone)).join();
@@ -246,15 +248,13 @@ function membersOf(
   columns: readonly (readonly [name: string, column: StatisticColumn])[],
 ): { readonly names: readonly string[]; of(zone: number): string } {
   const names = columns.map(([name]) => `${table.prefix ?? ''}${name}`);
-  const keys = names.map((name) => JSON.stringify(name));
-  const written = (name: string, column: StatisticColumn, zone: number): string => {
-    const exact = exactStatistic(table, name, zone);
-    return exact === undefined ? textOf(column, zone) : integer(exact);
-  };
-  return {
-    names,
-    of: (zone) => columns.map(([name, column], at) => `${keys[at]}:${written(name, column, zone)}`).join(),
-  };
+  const written = columns.map(([name, column], at) => {
+    const key = JSON.stringify(names[at]);
+    if (isOfValues(column)) return (zone: number) => `${key}:${textOf(column, zone)}`;
+    const own = statisticOf(table, name, column);
+    return (zone: number) => `${key}:${numberText(own(zone))}`;
+  });
+  return { names, of: (zone) => written.map((write) => write(zone)).join() };
 }
 
 /** The statistic of a zone: a number, or an object with a number for each value. */
@@ -267,8 +267,11 @@ function textOf(column: StatisticColumn, zone: number): string {
     );
     return `{${shares.join()}}`;
   }
-  if (column instanceof BigUint64Array) return integer(column[zone]!);
-  return JSON.stringify(number(column[zone]!));
+  return numberText(column[zone]!);
+}
+
+function numberText(value: number | bigint): string {
+  return typeof value === 'bigint' ? integer(value) : JSON.stringify(number(value));
 }
 
 /** Formats a number. Infinite values become strings and NaN becomes null, because JSON has only finite numbers. */

@@ -5,7 +5,7 @@ import { ArgumentError } from '../primitives/checks/errors.ts';
 
 /** What tables of statistics need of a histogram. */
 export interface Tabled extends Pick<AnyHistogram, 'names' | 'cells' | 'nodata' | 'areas' | 'statistics'> {
-  readonly exact?: Pick<ExactIntegers, 'minimum' | 'maximum'> | undefined;
+  readonly exact?: Pick<ExactIntegers, 'statistics'> | undefined;
   /** Stands before the names of its statistics, in a table that has those of several histograms. */
   readonly prefix?: string | undefined;
 }
@@ -18,13 +18,14 @@ function statisticsOf({ statistics }: Tabled): [name: string, column: StatisticC
   });
 }
 
-/**
- * A statistic of a zone to the digit where its column cannot have it: the smallest and the largest integer of 64 bits.
- * Undefined for other statistics, and if no cell of the zone has data.
- */
-export function exactStatistic({ exact, cells, nodata }: Tabled, name: string, zone: number): bigint | undefined {
-  const integers = name === 'min' ? exact?.minimum : name === 'max' ? exact?.maximum : undefined;
-  return cells[zone] === nodata[zone] ? undefined : integers?.[zone];
+/** A statistic of each zone, to the digit where it is an integer of 64 bits. */
+export function statisticOf(
+  { exact }: Tabled,
+  name: string,
+  column: Float64Array | BigUint64Array,
+): (zone: number) => number | bigint {
+  const digits = exact?.statistics[name];
+  return (zone) => (digits === undefined || Number.isNaN(column[zone]) ? column[zone]! : digits[zone]!);
 }
 
 /** One or more columns of the table of statistics. */
@@ -54,11 +55,8 @@ export function tableColumns(histogram: Tabled): TableColumns[] {
   const { prefix = '' } = histogram;
   return tabledStatistics(histogram).map(([name, column]) => {
     if (isOfValues(column)) return valueColumns(`${prefix}${name}`, column);
-    return {
-      names: [`${prefix}${name}`],
-      type: typeOf(histogram, name, column),
-      at: (zone) => [exactStatistic(histogram, name, zone) ?? column[zone]!],
-    };
+    const own = statisticOf(histogram, name, column);
+    return { names: [`${prefix}${name}`], type: typeOf(histogram, name, column), at: (zone) => [own(zone)] };
   });
 }
 
@@ -79,8 +77,8 @@ export function binCounts({ bins, nodata, below, above, areas }: AnyHistogram): 
 }
 
 function typeOf({ exact }: Tabled, name: string, column: Float64Array | BigUint64Array): TableColumns['type'] {
-  const integers = name === 'min' ? exact?.minimum : name === 'max' ? exact?.maximum : undefined;
-  if (integers !== undefined) return integers instanceof BigInt64Array ? 'i64' : 'u64';
+  const digits = exact?.statistics[name];
+  if (digits !== undefined) return digits instanceof BigInt64Array ? 'i64' : 'u64';
   return column instanceof BigUint64Array ? 'u64' : 'f64';
 }
 

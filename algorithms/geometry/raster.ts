@@ -42,6 +42,12 @@ export function isWide(sample: Sample): sample is WideSample {
   return SAMPLE_BYTES[sample] === 8;
 }
 
+/** An array for integers of 64 bits; undefined for other sample types. */
+export function exactArray(sample: Sample, length: number): BigInt64Array | BigUint64Array | undefined {
+  if (sample === 'i64') return new BigInt64Array(length);
+  return sample === 'u64' ? new BigUint64Array(length) : undefined;
+}
+
 export function isFloat(sample: Sample): sample is 'f32' | 'f64' {
   return sample === 'f32' || sample === 'f64';
 }

@@ -1,6 +1,6 @@
 import { forEachZone } from './pair-rows.ts';
 import { createRankSearch, type Target } from './rank-search.ts';
-import { isReversed, scaledValue } from './scaling.ts';
+import { isReversed, unroundedValue } from './scaling.ts';
 import { lackingAreas, placesAmong, type ShareRows } from './share-rows.ts';
 import type { RankColumns } from './statistic-columns.ts';
 import type { RankStatistic, Stored } from './statistic-kinds.ts';
@@ -14,7 +14,7 @@ export function pairRanks(
   shares: ShareRows,
   zones: number,
 ): RankColumns {
-  const columns = new Map(statistics.map((each) => [each, new Float64Array(zones).fill(Number.NaN)]));
+  const columns = new Map(statistics.map((each) => [each, Array<number | bigint>(zones).fill(Number.NaN)]));
   const places = placesAmong(rows, shares);
   let at = 0;
   forEachZone(rows, (zone, from, to) => {
@@ -26,10 +26,7 @@ export function pairRanks(
     const values = {
       count: before[to - from]!,
       isReversed: isReversed(scaling),
-      numberOf(word: number): number | bigint {
-        const stored = storedValue(sample, rows, word);
-        return scaling === undefined ? stored : scaledValue(scaling, Number(stored));
-      },
+      numberOf: (word: number) => unroundedValue(scaling, storedValue(sample, rows, word)),
     };
     const search = createRankSearch(statistics, values, lackingAreas(shares, first, at, places));
     const find = (target: Target): number => {

@@ -32,7 +32,7 @@ export interface RankSearch {
   open(): readonly Target[];
   /** Takes a value that was found, for a target or beside one. */
   found(value: RankedValue, target?: Target): void;
-  resultOf(statistic: RankStatistic): number;
+  resultOf(statistic: RankStatistic): number | bigint;
 }
 
 /** The values of a zone. */
@@ -132,6 +132,7 @@ function byAreas(
     resultOf(statistic) {
       if (all <= 0n) return Number.NaN;
       const { low, high, part } = stepOf(searchOf.get(statistic)!) as Between;
+      if (low === high) return numberOf(low.word);
       const rest = { ...part, numerator: part.denominator - part.numerator };
       const [least, most] = [numberOf(low.word), numberOf(high.word)];
       return isReversed ? interpolated(most, least, rest) : interpolated(least, most, part);

@@ -9,6 +9,11 @@ export function scaledValue(scaling: Scaling | undefined, stored: number | bigin
   return scaling === undefined ? value : value * scaling.scale + scaling.offset;
 }
 
+/** The same, without rounding integers that are not scaled. */
+export function unroundedValue(scaling: Scaling | undefined, stored: number | bigint): number | bigint {
+  return scaling === undefined ? stored : scaledValue(scaling, stored);
+}
+
 /** Whether larger stored values mean smaller scaled values. */
 export function isReversed(scaling: Scaling | undefined): boolean {
   return scaling !== undefined && scaling.scale < 0;

@@ -1,7 +1,9 @@
 import { anInstance, aRecord, eitherOf, type Kind, optional, someRecord } from '../../primitives/checks/kinds.ts';
+import { exactArray } from '../geometry/raster.ts';
 import { inCells, UNIT, type ZoneAreas } from './areas.ts';
 import type {
   FoldedZones,
+  Integers,
   RankStatistic,
   ShareStatistic,
   Statistic,
@@ -11,6 +13,7 @@ import type {
   ValueCounts,
   ValueShares,
   ValueStatistic,
+  ValuesOf,
 } from './statistic-kinds.ts';
 import { NAME_OF_FIELD, type NamedStatistics, STATISTIC_FIELDS, type ZoneStatistics } from './zone-statistics.ts';
 
@@ -31,16 +34,34 @@ export interface ZoneValues {
 
 /** The columns of statistics whose ranks were selected. */
 export interface RankColumns {
-  columnOf(statistic: RankStatistic): Float64Array;
+  columnOf(statistic: RankStatistic): ArrayLike<number | bigint>;
 }
 
-/** The columns of some statistics. */
-export function statisticColumns(records: StatisticRecords, stored: Stored, found: ZoneValues): NamedStatistics {
-  const columns = Object.entries(records).map(([field, record]) => [field, columnOf(record, stored, found)]);
-  return Object.fromEntries(columns);
+/** The columns of some statistics; of those that are one of the values, integers of 64 bits to the digit, too. */
+export interface StatisticColumns {
+  readonly statistics: NamedStatistics;
+  /** By their names in CSV and JSON. */
+  readonly exact: { readonly [name: string]: Integers };
 }
 
-function columnOf(statistic: Statistic, stored: Stored, found: ZoneValues): StatisticColumn {
+export function statisticColumns(records: StatisticRecords, stored: Stored, found: ZoneValues): StatisticColumns {
+  const [statistics, exact]: [Record<string, StatisticColumn>, Record<string, Integers>] = [{}, {}];
+  for (const [field, record] of Object.entries(records)) {
+    const isExact = record.isValue === true && stored.scaling === undefined;
+    const digits = isExact ? exactArray(stored.sample, found.cells.length) : undefined;
+    statistics[field] = columnOf(record, stored, found, digits);
+    if (digits !== undefined) exact[NAME_OF_FIELD[field as keyof ZoneStatistics] ?? field] = digits;
+  }
+  return { statistics, exact };
+}
+
+/** @param digits - Gets the digits of the values, where there are some. */
+function columnOf(
+  statistic: Statistic,
+  stored: Stored,
+  found: ZoneValues,
+  digits: Integers | undefined,
+): StatisticColumn {
   const { cells, nodata, areas } = found;
   if ('ofCells' in statistic && areas && statistic.ofAreas) {
     const of = statistic.ofAreas;
@@ -54,33 +75,36 @@ function columnOf(statistic: Statistic, stored: Stored, found: ZoneValues): Stat
       numbers[zone] = BigInt(statistic.ofValues(values, counts));
     return numbers;
   }
-  if ('ofRanked' in statistic && found.ranks !== undefined) return known(found.ranks.columnOf(statistic), areas);
   const column = new Float64Array(cells.length).fill(Number.NaN);
+  const put = (zone: number, value: number | bigint): void => {
+    column[zone] = Number(value);
+    if (digits !== undefined && !Number.isNaN(value)) digits[zone] = value as bigint;
+  };
+  // By fractions: nothing is known of values whose shares are together below their unit.
+  const isKnown = (zone: number): boolean => areas === undefined || areas.data[zone]! > 0n;
   if ('folds' in statistic) {
     const dataOf = (zone: number): bigint => areas?.data[zone] ?? cells[zone]! - nodata[zone]!;
     const unit = areas === undefined ? 1n : UNIT;
-    for (const [zone, folded] of found.folded) column[zone] = statistic.of(folded, dataOf(zone), stored, unit);
+    for (const [zone, folded] of found.folded) put(zone, statistic.of(folded, dataOf(zone), stored, unit));
+  } else if ('ofRanked' in statistic && found.ranks !== undefined) {
+    const ranked = found.ranks.columnOf(statistic);
+    for (let zone = 0; zone < ranked.length; zone++) if (isKnown(zone)) put(zone, ranked[zone]!);
   } else {
     const of = 'ofRanked' in statistic ? rankedOf(statistic) : (statistic as ValueStatistic).ofValues;
-    for (const { zone, values, exact, counts } of valuesByZone(found.values!)) column[zone] = of(values, counts, exact);
-    return known(column, areas);
+    for (const { zone, values, counts } of valuesByZone(found.values!))
+      if (isKnown(zone)) put(zone, of(values, counts));
   }
   return column;
 }
 
-/** By fractions: nothing is known of values whose shares are together below their unit. */
-function known(column: Float64Array, areas: ZoneAreas | undefined): Float64Array {
-  return areas === undefined ? column : column.map((value, zone) => (areas.data[zone]! > 0n ? value : Number.NaN));
-}
-
 /** Finds the values at the ranks of a statistic among the values of a zone. */
-function rankedOf({ ranksOf, ofRanked }: RankStatistic) {
-  return (values: Float64Array, counts: Counts, exact: ValueCounts['exact']): number => {
+function rankedOf({ ranksOf, ofRanked }: RankStatistic): ValueStatistic['ofValues'] {
+  return (values, counts) => {
     const count = Number(sumOf(counts));
     let [at, passed] = [0, Number(counts[0])];
     const found = ranksOf(count).map((rank) => {
       while (passed <= rank) passed += Number(counts[++at]);
-      return exact?.[at] ?? values[at]!;
+      return values[at]!;
     });
     return ofRanked(found, count);
   };
@@ -102,8 +126,7 @@ interface ValuesOfZone {
   readonly zone: number;
   /** The row of its first value. */
   readonly from: number;
-  readonly values: Float64Array;
-  readonly exact: ValueCounts['exact'];
+  readonly values: ValuesOf;
   /** Numbers of cells; by fractions their areas. */
   readonly counts: Counts;
 }
@@ -119,12 +142,8 @@ function sumOf(counts: Counts): bigint {
 function* valuesByZone({ zone, value, exact: digits, count, area }: ValueCounts): Generator<ValuesOfZone> {
   for (let from = 0, to = 0; from < zone.length; from = to) {
     while (zone[to] === zone[from]) to++;
-    const [values, exact, counts] = [
-      value.subarray(from, to),
-      digits?.subarray(from, to),
-      (area ?? count).subarray(from, to),
-    ];
-    yield { zone: zone[from]!, from, values, exact, counts };
+    const [values, counts] = [(digits ?? value).subarray(from, to), (area ?? count).subarray(from, to)];
+    yield { zone: zone[from]!, from, values, counts };
   }
 }
 
@@ -150,13 +169,18 @@ const aColumn: Kind = eitherOf(
   }),
 );
 
+/** Accepts records whose fields are columns of a kind. */
+export function columnsOf(kind: Kind): Kind {
+  return (given, path, homes) => {
+    const flaw = someRecord(given, path, homes);
+    if (flaw !== undefined) return flaw;
+    for (const [name, column] of Object.entries(given as object)) {
+      const wrong = kind(column, `${path}.${name}`, homes);
+      if (wrong !== undefined) return wrong;
+    }
+    return undefined;
+  };
+}
+
 /** Accepts the statistics of a result. */
-export const someStatistics: Kind = (given, path, homes) => {
-  const flaw = someRecord(given, path, homes);
-  if (flaw !== undefined) return flaw;
-  for (const [name, column] of Object.entries(given as object)) {
-    const wrong = aColumn(column, `${path}.${name}`, homes);
-    if (wrong !== undefined) return wrong;
-  }
-  return undefined;
-};
+export const someStatistics: Kind = columnsOf(aColumn);

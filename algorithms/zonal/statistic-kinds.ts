@@ -53,6 +53,8 @@ interface Named {
   readonly name: string;
   /** What it is, in a few words, for the help of the command. */
   readonly meaning: string;
+  /** Whether it is one of the values: for samples of i64 and u64 without scale and offset it is a bigint, with all digits. */
+  readonly isValue?: boolean;
 }
 
 /** A statistic of the numbers of cells of a zone. It costs nothing, as these are counted in any case. */
@@ -72,7 +74,7 @@ export interface FoldedStatistic<F extends keyof Folded = keyof Folded> extends 
    * The statistic of a zone of which `count` cells have data, at least one. By fractions, `count` and sums are in units of
    * which a cell has `unit`; then `count` may be too small for any unit.
    */
-  of(zone: Pick<Folded, F>, count: bigint, stored: Stored, unit: bigint): number;
+  of(zone: Pick<Folded, F>, count: bigint, stored: Stored, unit: bigint): number | bigint;
 }
 
 /**
@@ -84,7 +86,7 @@ export interface RankStatistic extends Named {
   /** The ranks, ascending, among the scaled values of `count` cells in ascending order. The first rank is 0. */
   ranksOf(count: number): readonly number[];
   /** The statistic, from the values at these ranks: bigints for samples of i64 and u64 without scale and offset. */
-  ofRanked(values: readonly (number | bigint)[], count: number): number;
+  ofRanked(values: readonly (number | bigint)[], count: number): number | bigint;
   /**
    * By fractions: the share of the area at which the statistic is; and whether it is the smallest value such that at least
    * this share belongs to values that are at most as large, or between two values; `rank-search.ts` has the places.
@@ -102,12 +104,18 @@ export interface ValueStatistic extends Named {
   /**
    * The statistic of a zone that has cells with data.
    *
-   * @param values - The values that occur, ascending, scaled, also infinite ones.
+   * @param values - The values that occur, ascending, scaled, also infinite ones. Bigints as in `isValue`.
    * @param counts - For each of the values, the number of cells that have it; by fractions their area, which may be
    *   negative by the rounding of shares.
    */
-  ofValues(values: Float64Array, counts: BigUint64Array | BigInt64Array): number;
+  ofValues(values: ValuesOf, counts: BigUint64Array | BigInt64Array): number | bigint;
 }
+
+/** Values of a zone. */
+export type ValuesOf = Float64Array | Integers;
+
+/** Integers of 64 bits. */
+export type Integers = BigInt64Array | BigUint64Array;
 
 /** A statistic of each value of a zone: a column of many numbers for each zone. Values are kept as for `ofValues`. */
 export interface ShareStatistic extends Named {
@@ -121,7 +129,7 @@ export interface ValueCounts {
   /** Scaled values. */
   readonly value: Float64Array;
   /** The values to the digit, for integers of 64 bits that are not scaled. */
-  readonly exact?: BigInt64Array | BigUint64Array | undefined;
+  readonly exact?: Integers | undefined;
   readonly count: BigUint64Array;
   /** By fractions: the area of these cells, in units of 2⁻³⁰ of a cell. */
   readonly area?: BigInt64Array | undefined;
@@ -133,7 +141,7 @@ export interface ValueShares {
   /** Scaled values. */
   readonly value: Float64Array;
   /** The values to the digit. Only for samples of i64 and u64 without scale and offset. */
-  readonly exact?: BigInt64Array | BigUint64Array | undefined;
+  readonly exact?: Integers | undefined;
   readonly share: Float64Array;
 }
 

@@ -2,7 +2,7 @@ import { type Fraction, fractionOf, ratio, rootOfRatio } from '../exact-ratio.ts
 import { decimalFraction, interpolated, placeBetween, rankAmong, ranksOf } from '../tables/interpolation.ts';
 import { centreOf } from './cell-order.ts';
 import { exactSquares, exactSum, scaledSum } from './exact-sums.ts';
-import { isReversed, scaledValue } from './scaling.ts';
+import { isReversed, scaledValue, unroundedValue } from './scaling.ts';
 import type { Folded, FoldedStatistic, RankStatistic, Statistic, StatisticFamily } from './statistic-kinds.ts';
 
 /**
@@ -23,12 +23,8 @@ export const STATISTICS: readonly (Statistic | StatisticFamily)[] = [
     ofCells: (_, nodata) => nodata,
     ofAreas: (_, lacking) => lacking,
   },
-  folded('min', 'smallest value', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
-    scaledValue(scaling, isReversed(scaling) ? maximum : minimum),
-  ),
-  folded('max', 'largest value', ['minimum', 'maximum'], ({ minimum, maximum }, _, { scaling }) =>
-    scaledValue(scaling, isReversed(scaling) ? minimum : maximum),
-  ),
+  extreme('min', 'smallest value', (minimum) => minimum),
+  extreme('max', 'largest value', (_, maximum) => maximum),
   ofSum('mean', 'Σx / count', meanOf),
   ofSum('sum', 'Σx', ({ numerator, denominator }, _, unit) => ratio(numerator, denominator * unit)),
   ofSpread('variance', 'Σ(x − mean)² / count, of the population', 0n, ratio),
@@ -55,11 +51,13 @@ export const STATISTICS: readonly (Statistic | StatisticFamily)[] = [
   {
     name: 'mode',
     meaning: 'value that most cells have; the smallest of several',
+    isValue: true,
     ofValues: (values, counts) => values[firstWhere(counts, (count, best) => count > best)]!,
   },
   {
     name: 'minority',
     meaning: 'value that fewest cells have; the smallest of several',
+    isValue: true,
     ofValues: (values, counts) => values[firstWhere(counts, (count, best) => count < best)]!,
   },
   { name: 'variety', meaning: 'number of different values', isCount: true, ofValues: ({ length }) => length },
@@ -77,6 +75,13 @@ function folded<F extends keyof Folded>(
   of: FoldedStatistic<F>['of'],
 ): FoldedStatistic {
   return { name, meaning, folds, of };
+}
+
+/** One of the smallest and the largest scaled value. */
+function extreme(name: string, meaning: string, which: <V>(minimum: V, maximum: V) => V): FoldedStatistic {
+  const of: FoldedStatistic['of'] = ({ minimum, maximum }, _, { scaling }) =>
+    unroundedValue(scaling, isReversed(scaling) ? which(maximum, minimum) : which(minimum, maximum));
+  return { ...folded(name, meaning, ['minimum', 'maximum'], of), isValue: true };
 }
 
 /** A statistic of the exact sum of scaled values. If values are infinite, it is their sum. */
@@ -144,9 +149,9 @@ function quantile(name: string, meaning: string, share: number): RankStatistic {
 function discreteQuantile(share: number): RankStatistic {
   const rankOf = rankAmong(share);
   return {
-    ...{ name: 'quantile_disc', meaning: 'at a given share' },
+    ...{ name: 'quantile_disc', meaning: 'at a given share', isValue: true },
     ranksOf: (count) => [rankOf(count)],
-    ofRanked: ([value]) => Number(value),
+    ofRanked: ([value]) => value!,
     byArea: { share: decimalFraction(share), isDiscrete: true },
   };
 }

@@ -49,7 +49,7 @@ export function planSurface(job: SurfaceJob): SurfacePlan {
     place: (at) => placeOn(rasters[at]!, places[at]!, onGrid.get(places[at]!.grid)!, job),
     counted: totalsOptions(job, rasters, edges, slots),
     resultOf(totals, leftOut, ranks) {
-      const { near, ...found } = totals.finish(ranks);
+      const { near, isLarge, ...found } = totals.finish(ranks);
       const overlapping = new Set([...onGrid.values()].flatMap(({ sheets }) => Array.from(sheets?.overlapping ?? [])));
       const zonesOf = Uint32Array.from(overlapping).sort();
       return {
@@ -62,7 +62,7 @@ export function planSurface(job: SurfaceJob): SurfacePlan {
         notes: [
           ...partNotes(zones, zonesOf, fill),
           ...nearNotes(rasters, near),
-          ...integerNotes(found.exact),
+          ...integerNotes(isLarge),
           ...zoneNotes(zones, positionsOf(job, places, onGrid), rasters, found.cells, job.pixels),
           ...rasters.flatMap(repeatNotes),
           ...leftOutNotes(leftOut),

@@ -18,8 +18,8 @@ import { pairRanks } from './pair-ranks.ts';
 import { createShareRuns, type ShareRows, shareRows, type WindowShares } from './share-rows.ts';
 import { type RankColumns, statisticColumns } from './statistic-columns.ts';
 import type { Folded, FoldedZones, Stored } from './statistic-kinds.ts';
-import type { AnyHistogram, ExactIntegers } from './types.ts';
-import { createUniqueTotals, exactArray, type UniqueRows, uniqueAreas, uniqueBins } from './unique-totals.ts';
+import type { AnyHistogram } from './types.ts';
+import { createUniqueTotals, type UniqueRows, uniqueAreas, uniqueBins } from './unique-totals.ts';
 
 /** Results of one window, read to the host. */
 export interface WindowTotals {
@@ -68,6 +68,8 @@ export interface Totals {
   > & {
     /** For each zone, the number of cells without data that match the nodata value without being equal to it. */
     readonly near: BigUint64Array;
+    /** Whether integers occur that are no f64, of those that are not scaled. */
+    readonly isLarge: boolean;
   };
 }
 
@@ -135,30 +137,33 @@ export function createTotals(options: TotalsOptions): Totals {
         isUnique
           ? uniqueAreas(values!, zones)
           : binAreas({ ...found, bins: ownBins }, slotShares?.rows(), edges, slots);
+      const columns = records && statisticColumns(records, options, known);
+      const digits = { values: isUnique ? values?.exact : undefined, statistics: columns?.exact ?? {} };
+      const hasDigits = digits.values !== undefined || Object.keys(digits.statistics).length > 0;
       return {
         ...found,
-        exact: exactIntegers(options, isUnique ? values?.exact : undefined, folds?.folded),
+        exact: hasDigits ? digits : undefined,
+        isLarge: scaling === undefined && (values?.exact?.some(isLarge) === true || hasLarge(whole)),
         ...(areas && { areas: areasInCells(areas, areasOfBins()) }),
         bins: ownBins,
-        statistics: records && statisticColumns(records, options, known),
+        statistics: columns?.statistics,
       };
     },
   };
 }
 
-/** What results of unscaled integers of 64 bits have to the digit. Undefined for others. */
-function exactIntegers(
-  { sample, scaling, zones }: TotalsOptions,
-  values: ExactIntegers['values'],
-  folded: FoldedZones = new Map(),
-): ExactIntegers | undefined {
-  const [minimum, maximum] = [exactArray(sample, zones), exactArray(sample, zones)];
-  if (minimum === undefined || maximum === undefined || scaling !== undefined) return undefined;
-  for (const [zone, found] of folded) {
+/** Whether an integer lies beyond those that are all f64. */
+function isLarge(value: bigint): boolean {
+  return value > LARGEST || value < -LARGEST;
+}
+
+const LARGEST = 2n ** 53n;
+
+function hasLarge(folded: FoldedZones): boolean {
+  for (const [, { minimum, maximum }] of folded) {
     // Other statistics than these may have been folded.
-    if (typeof found.minimum !== 'bigint' || typeof found.maximum !== 'bigint') return values && { values };
-    minimum[zone] = found.minimum;
-    maximum[zone] = found.maximum;
+    if (typeof minimum !== 'bigint' || typeof maximum !== 'bigint') return false;
+    if (isLarge(minimum) || isLarge(maximum)) return true;
   }
-  return folded.size === 0 ? values && { values } : { values, minimum, maximum };
+  return false;
 }

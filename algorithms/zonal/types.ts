@@ -1,4 +1,3 @@
-import { isRecord } from '../../primitives/checks/given.ts';
 import {
   aNumber,
   anArrayOf,
@@ -10,12 +9,12 @@ import {
   type Kind,
   numbers,
   optional,
-  where,
 } from '../../primitives/checks/kinds.ts';
 import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
 import type { Areas } from './areas.ts';
-import { someStatistics } from './statistic-columns.ts';
+import { columnsOf, someStatistics } from './statistic-columns.ts';
+import type { Integers } from './statistic-kinds.ts';
 import type { ChosenStatistics, StatisticsOf, ZoneStatistics } from './zone-statistics.ts';
 
 /** How values are assigned to the bins of a histogram. */
@@ -56,13 +55,12 @@ export interface ZonalBins {
 /** Integers of 64 bits to the digit. */
 export interface ExactIntegers {
   /** The value of each row of `bins`. Undefined unless these are unique values. */
-  readonly values?: BigInt64Array | BigUint64Array | undefined;
+  readonly values?: Integers | undefined;
   /**
-   * The smallest and the largest value of each zone; 0 if no cell of the zone has data. Undefined if no statistic needs
-   * them.
+   * Statistics that are one of the values (`min`, `max`, `mode`, `minority`, `quantile_disc`), by these names; 0 where the
+   * column in `statistics` is NaN.
    */
-  readonly minimum?: BigInt64Array | BigUint64Array | undefined;
-  readonly maximum?: BigInt64Array | BigUint64Array | undefined;
+  readonly statistics: { readonly [name: string]: Integers };
 }
 
 /**
@@ -110,13 +108,8 @@ const someBins: Kind = aRecord<ZonalBins>({
   upper: anInstance(Float64Array),
   count: anInstance(BigUint64Array),
 });
-const integers: Kind = optional(anInstance(BigInt64Array, BigUint64Array));
-const integerColumns: Kind = aRecord<ExactIntegers>({ values: integers, minimum: integers, maximum: integers });
-const aColumn: Kind = where(
-  'at least one column of integers',
-  (given) => isRecord(given) && ['values', 'minimum', 'maximum'].some((column) => given[column] !== undefined),
-);
-const someIntegers: Kind = (given, path, homes) => aColumn(given, path, homes) ?? integerColumns(given, path, homes);
+const integers: Kind = anInstance(BigInt64Array, BigUint64Array);
+const someIntegers: Kind = aRecord<ExactIntegers>({ values: optional(integers), statistics: columnsOf(integers) });
 
 const areas: Kind = anInstance(Float64Array);
 const someAreas: Kind = aRecord<Areas>({ count: areas, nodata: areas, below: areas, above: areas, bins: areas });

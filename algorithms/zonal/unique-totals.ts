@@ -1,6 +1,6 @@
 import { OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
-import { isWide, type Sample, type Scaling } from '../geometry/raster.ts';
+import { exactArray, isWide, type Sample, type Scaling } from '../geometry/raster.ts';
 import type { BinAreas } from './areas.ts';
 import { valueOfOrderedWord } from './ordered-words.ts';
 import { createPairRuns, type PairRows, type Pairs } from './pair-rows.ts';
@@ -94,12 +94,6 @@ export function storedValue(sample: Sample, { value, high }: Pairs, row: number)
   return isWide(sample)
     ? valueOfOrderedWords(sample, value[row]!, high![row]!)
     : valueOfOrderedWord(sample, value[row]!);
-}
-
-/** An array for integers of 64 bits; undefined for other sample types. */
-export function exactArray(sample: Sample, length: number): BigInt64Array | BigUint64Array | undefined {
-  if (sample === 'i64') return new BigInt64Array(length);
-  return sample === 'u64' ? new BigUint64Array(length) : undefined;
 }
 
 function tooMany({ zone }: UniqueRows, memoryBytes: number, pairBytes: number): OutOfMemoryError {

@@ -4,7 +4,6 @@ import type { RasterGrid, RasterSource } from '../geometry/raster.ts';
 import { type Note, noteTally } from '../notes.ts';
 import type { Pixels } from './pixels.ts';
 import { stepsOfTurn } from './placement.ts';
-import type { ExactIntegers } from './types.ts';
 import { rangeOf, verticesOf } from './vertex-ranges.ts';
 import { POSITIONS } from './zone-positions.ts';
 
@@ -16,18 +15,14 @@ export function partNotes({ names }: Pick<Zones, 'names'>, overlapping: Uint32Ar
 }
 
 /** The note `zonal/rounded-integers`: that values are beyond 2⁵³, which most statistics cannot have to the digit. */
-export function integerNotes(exact: ExactIntegers | undefined): Note[] {
-  const { values, minimum, maximum } = exact ?? {};
-  const isLarge = (value: bigint): boolean => value > LARGEST || value < -LARGEST;
-  if (![values, minimum, maximum].some((column) => (column as BigInt64Array | undefined)?.some(isLarge))) return [];
+export function integerNotes(isLarge: boolean): Note[] {
+  if (!isLarge) return [];
   const message =
-    'Integers beyond 2^53 occur. Unique values, min and max have all digits (in tables and JSON, and in the field exact of ' +
-    'the result); other statistics are the nearest f64.';
+    'Integers beyond 2^53 occur. Unique values, and statistics that are one of the values (min, max, mode, minority, ' +
+    'quantile_disc), have all digits (in tables and JSON, and in the field exact of the result); others, as mean and ' +
+    'median, are the nearest f64.';
   return [{ code: 'zonal/rounded-integers', message }];
 }
-
-/** Up to here, every integer is an f64. */
-const LARGEST = 2n ** 53n;
 
 /** The note `zonal/near-nodata`: the number of cells that match the nodata value without being equal to it. */
 export function nearNotes(rasters: readonly Pick<RasterSource, 'nodata'>[], near: BigUint64Array): Note[] {

@@ -98,7 +98,7 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
   const onFound = (zone: number, value: RankedValue, target?: Target): void => searches.get(zone)!.found(value, target);
   const settle = (zone: number): void => {
     const search = searches.get(zone)!;
-    for (const [statistic, column] of columns) column[zone] = search.resultOf(statistic);
+    for (const [statistic, column] of columns) column[zone] = Number(search.resultOf(statistic));
     searches.delete(zone);
   };
 

@@ -112,6 +112,8 @@ function flawOfName(text: string): Pick<Flaw, 'expected' | 'remedy'> | undefined
   const { name, parameter } = wordsOf(text);
   const record = STATISTICS.find((each) => each.name === name);
   if (record === undefined) {
+    const quantile = quantileMeant(text);
+    if (quantile !== undefined) return { expected: 'the name of a statistic', remedy: `Did you mean ${quantile}?` };
     const bare = STATISTICS.map((each) => each.name);
     const meant = nearestName(MEANT[name.toLowerCase()] ?? name, bare);
     const written = STATISTICS_DESCRIBED.map(([each]) => each);
@@ -123,6 +125,16 @@ function flawOfName(text: string): Pick<Flaw, 'expected' | 'remedy'> | undefined
   const meant = percent > 1 && percent <= 100 ? percent / 100 : undefined;
   const remedy = meant === undefined ? `Write it as ${name}(0.9).` : `Did you mean ${name}(${meant})?`;
   return { expected: `${name} of a number from 0 to 1, such as ${name}(0.9)`, remedy };
+}
+
+/** The quantile that other programs name so: `percentile_90`, `p90`, `pct(90)`, `percentile_cont(0.9)`, `quantile_90`. */
+function quantileMeant(text: string): string | undefined {
+  const pattern = /^(p|pct|perc|percentile|quantile)(_disc|_cont|)[ _(]*(\d+\.?\d*|\.\d+)[ %)]*$/;
+  const [, word, kind, number] = pattern.exec(text.toLowerCase()) ?? [];
+  if (number === undefined || Number(number) > 100) return undefined;
+  const mayBeShare = number.includes('.') || word === 'quantile' || kind !== '';
+  const share = Number(number) <= 1 && mayBeShare ? Number(number) : Number(`${number}e-2`);
+  return `quantile${kind === '_disc' ? '_disc' : ''}(${share})`;
 }
 
 /** Names that other programs have for statistics. */

@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { craftedTiff, type Tags } from '../fixtures/crafted-tiff.ts';
+import { arrowTexts } from '../support/arrow-texts.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
+import { parseCsv } from '../support/parse-csv.ts';
 
 let workshop: Workshop;
 beforeAll(async () => {
@@ -70,6 +72,39 @@ describe('zonal with cells of 64 bits', () => {
     const { zones } = JSON.parse(await readFile(workshop.path('all.json'), 'utf8'));
     expect(zones[0].bins[1]).toEqual({ lower: '1152921504606846977', upper: '1152921504606846977', count: 3 });
     expect(zones[1].stats).toMatchObject({ min: '1152921504606846977', max: '1152921504606846978' });
+  });
+
+  test('prints all digits of statistics that are one of the values, whatever the output', async () => {
+    const at = (low: number): string => `${2n ** 60n + BigInt(low)}`;
+    const names = ['min', 'max', 'mode', 'minority', 'quantile_disc(0.5)'];
+    // One of both values of each zone, the larger for max only.
+    const expected = [names.map((name) => at(name === 'max' ? 1 : 0)), names.map((name) => at(name === 'max' ? 2 : 1))];
+    const words = ['--zones', '@zones.json', '--backend', 'reference', '--stat', [...names, 'frac'].join()];
+    for (const rasters of [['@i64.tif'], ['@i64.tif', '@u64.tif']]) {
+      for (const pixels of ['center', 'all-touched', 'fractional']) {
+        const inputs = [...rasters.flatMap((name) => ['--raster', name]), '--pixels', pixels];
+        if (rasters.length > 1) inputs.push('--wide');
+        const prefix = rasters.length > 1 ? 'i64_' : '';
+        for (const file of ['s.csv', 's.json', 's.arrow']) {
+          const args = ['zonal', ...words, ...inputs, '--stats', `@${file}`];
+          const { exitCode, stderr } = await workshop.quadrille(args);
+          expect(exitCode, stderr).toBe(0);
+        }
+        const [header, ...rows] = parseCsv(await readFile(workshop.path('s.csv'), 'utf8'));
+        const cells = names.map((name) => header!.indexOf(`${prefix}${name}`));
+        expect(rows.map((row) => cells.map((cell) => row[cell]))).toEqual(expected);
+        const fractions = header!.filter((name) => name.startsWith(`${prefix}frac_`));
+        expect(fractions).toEqual([0, 1, 2].map((low) => `${prefix}frac_${at(low)}`));
+        const zones = JSON.parse(await readFile(workshop.path('s.json'), 'utf8')) as Record<string, object>[];
+        expect(zones.map((row) => names.map((name) => row[`${prefix}${name}`]))).toEqual(expected);
+        expect(zones.map((row) => Object.keys(row[`${prefix}frac`]!))).toEqual([
+          [at(0), at(1)],
+          [at(1), at(2)],
+        ]);
+        const arrow = arrowTexts(await readFile(workshop.path('s.arrow')));
+        expect([arrow.names, ...arrow.rows]).toEqual([header, ...rows]);
+      }
+    }
   });
 
   test('tells f64 apart to the last bit, and takes only equal ones for nodata', async () => {

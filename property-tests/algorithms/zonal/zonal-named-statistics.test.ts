@@ -168,4 +168,22 @@ test('names that are none are refused, with the one that was meant', async () =>
   await expect(refused(['mean', 3])).rejects.toThrow('statistics[1] of zonalHistogram');
   await expect(refused(['meean'])).rejects.toMatchObject({ code: 'zonal/statistic', remedy: 'Did you mean mean?' });
   await expect(refused(['mean', 'sum', 'mean'])).rejects.toMatchObject({ remedy: 'Name mean once.' });
+  for (const [name, meant] of [
+    ...[
+      'percentile_90',
+      'p90',
+      'P90',
+      'percentile(90)',
+      'pct90',
+      'PERCENTILE_CONT(0.9)',
+      'percentile(.9)',
+      'quantile_0.9',
+    ].map((each) => [each, 'quantile(0.9)'] as const),
+    ...[
+      ['p1', 'quantile(0.01)'],
+      ['percentile_99.9', 'quantile(0.999)'],
+      ['percentile_disc(0.5)', 'quantile_disc(0.5)'],
+    ],
+  ])
+    await expect(refused([name])).rejects.toMatchObject({ remedy: `Did you mean ${meant}?` });
 });
