@@ -139,7 +139,8 @@ async function compute<C extends RunContext>(
     const surfaces = options.merge ? mergedBands(reconciled, paths) : reconciled.map((one) => [one]);
     if (surfaces.length > 1) checkOneTable(options);
     const prefixes = options.wide && surfaces.length > 1 ? prefixesOf(surfaces, options, take) : undefined;
-    const { attributes, notes: renamed } = withFreeNames(read ?? [], options, prefixes);
+    const rowsOf = rowsOfEach(surfaces);
+    const { attributes, notes: renamed } = withFreeNames(read ?? [], options, rowsOf[0]!, prefixes);
     take(renamed);
     const counting: Counting = {
       options,
@@ -151,7 +152,7 @@ async function compute<C extends RunContext>(
       log,
       signal,
     };
-    const results = resultsOf(counting, notes, write);
+    const results = resultsOf(counting, rowsOf, notes, write);
     if (onQueue === undefined) await countHere(counting, parts, context!, results.receive);
     else await onQueue.count(counting, results.receive);
     await results.end();
@@ -231,6 +232,17 @@ function prefixesOf(
   return prefixes;
 }
 
+/** The raster and the band that the rows of each surface have, where there are several. */
+function rowsOfEach(surfaces: Counting['surfaces']): readonly RowsOf[] {
+  if (surfaces.length === 1) return [{}];
+  const { size } = new Set(surfaces.flat().map(({ path }) => path));
+  const hasBands = surfaces.length > size || surfaces.some((rasters) => rasters.length > 1);
+  return surfaces.map((rasters) => {
+    const { path, band } = rasters[0]!;
+    return { ...(rasters.length === 1 && size > 1 && { raster: path }), ...(hasBands && { band }) };
+  });
+}
+
 function distinctSteps(rasters: readonly RasterSource[]): (readonly [number, number])[] {
   return [...new Map(rasters.map((raster) => [gridStep(raster).join(), gridStep(raster)] as const)).values()];
 }
@@ -242,10 +254,11 @@ interface Results {
   figures(): Pick<Figures, 'backend' | 'cells'>;
 }
 
-function resultsOf(counting: Counting, notes: readonly Note[], write: ZonalWrite): Results {
+function resultsOf(counting: Counting, rowsOf: readonly RowsOf[], notes: readonly Note[], write: ZonalWrite): Results {
   const { surfaces, take } = counting;
   let [cells, usedBackend] = [0n, ''];
-  const { add, end } = surfaces.length === 1 ? togetherResults(counting, notes, write) : eachResults(counting, write);
+  const { add, end } =
+    surfaces.length === 1 ? togetherResults(counting, notes, write) : eachResults(counting, rowsOf, write);
   const found: { readonly path: string; readonly notes: readonly Note[] }[] = [];
   return {
     async receive(surface, histogram, backend) {
@@ -283,13 +296,12 @@ function togetherResults(counting: Counting, notes: readonly Note[], write: Zona
 }
 
 /** Writes the rows of each raster by itself, before those of the next. */
-function eachResults({ options, zones, attributes, prefixes, surfaces }: Counting, write: ZonalWrite): Writing {
+function eachResults(
+  { options, zones, attributes, prefixes, surfaces }: Counting,
+  rowsOf: readonly RowsOf[],
+  write: ZonalWrite,
+): Writing {
   const paths = [...new Set(surfaces.flat().map(({ path }) => path))];
-  const hasBands = surfaces.length > paths.length || surfaces.some((rasters) => rasters.length > 1);
-  const rowsOf = surfaces.map((rasters): RowsOf => {
-    const { path, band } = rasters[0]!;
-    return { ...(rasters.length === 1 && paths.length > 1 && { raster: path }), ...(hasBands && { band }) };
-  });
   const rasterFacts = surfaces.map(([first], surface) => ({
     ...rowsOf[surface],
     sample: first!.raster.sample,

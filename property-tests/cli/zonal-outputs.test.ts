@@ -185,7 +185,7 @@ describe('zonal --include-field', () => {
     expect(run.stdout.split('\n')[0]).toMatch(/^zone,name,pop,zone_count,zone_frac_4,mixed,frac_0,/);
     expect(run.stderr).toContain('2 attributes are written with zone_ before the name');
     const other = await zonal(...all, 'mean');
-    expect(other.stdout.split('\n')[0]).toBe('zone,name,pop,zone_count,frac_4,mixed,mean');
+    expect(other.stdout.split('\n')[0]).toBe('zone,name,pop,count,frac_4,mixed,mean');
   });
 
   test('refuses names that no zone has, that stand twice, and all beside others', async () => {
