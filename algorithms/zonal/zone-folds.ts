@@ -1,4 +1,4 @@
-import { For, If, Var } from '../../primitives/functors/control.ts';
+import { For, If, Let, Var } from '../../primitives/functors/control.ts';
 import { array, bool, type Functor, fn, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
 import { clz, ctz } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
@@ -208,14 +208,32 @@ function foldFloats(
   return data.or(near.shl(NEAR_SHIFT));
 }
 
-/** Calls `body` for each cell of a row that is in the zone. */
+/** Number of cells that {@link forEachCell} reads at once. */
+const AT_ONCE = 4;
+
+/**
+ * Calls `body` for each cell of a row that is in the zone. Cells are read some at a time: lanes of a GPU have rows of their
+ * own, of which so many together do not stay in the cache from one cell to the next.
+ */
 function forEachCell(
   classifier: Classifier,
   { cell, mask, cells }: CellRow,
   body: (raw: Words, rank: U32) => void,
 ): void {
-  For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
-    If(mask.shr(rank).and(1).eq(1), () => body(classifier.cellAt(cells, cell.add(rank)), rank));
+  const end = u32(32 + AT_ONCE - 1).sub(clz(mask));
+  For(ctz(mask).div(AT_ONCE), end.div(AT_ONCE), (part) => {
+    const first = Let(part.mul(AT_ONCE));
+    const start = Let(cell.add(first));
+    const read = Array.from({ length: AT_ONCE }, (_, i) =>
+      classifier.cellAt(cells, start.add(i)).map((word) => Var(word)),
+    );
+    For(0, AT_ONCE, (i) => {
+      const rank = first.add(i);
+      If(mask.shr(rank).and(1).eq(1), () => body(read[0]!, rank));
+      for (const [at, next] of read.slice(1).entries()) {
+        for (const [w, word] of next.entries()) read[at]![w]!.set(word);
+      }
+    });
   });
 }
 
