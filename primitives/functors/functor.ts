@@ -207,10 +207,15 @@ export interface Functor<P extends Parameters, R extends Shape> extends FunctorD
 
 export interface FunctorOptions {
   /**
-   * Allows the device to contract and approximate f32 operations. This is faster, but the results may differ between
-   * devices.
+   * Allows the device to contract and approximate f32 operations, and to take its own functions, such as `sin`, in place
+   * of those called here. This is faster, but the results may differ between devices.
    */
   readonly fast?: boolean;
+}
+
+/** Options of functors of the library. `device` is a function of WGSL that fast functors call in their place. */
+interface OwnOptions extends FunctorOptions {
+  readonly device?: string;
 }
 
 /**
@@ -258,6 +263,20 @@ export function fn(...args: readonly unknown[]): unknown {
     body as (args: object) => unknown,
     (options ?? {}) as FunctorOptions,
   );
+}
+
+/**
+ * Makes a functor of f32. Fast functors that call it take the function of WGSL with its name on WebGPU.
+ *
+ * @internal
+ */
+export function deviceFunction<const P extends Parameters>(
+  name: string,
+  parameters: P,
+  body: (args: ArgumentsOf<P>) => InputsOf<Scalar<'f32'>> | undefined | void,
+): Functor<P, Scalar<'f32'>> {
+  const options: OwnOptions = { device: name };
+  return defineFunctor(name, parameters, f32, body as (args: object) => unknown, options) as never;
 }
 
 /** Maximum number of scalar parameters of a functor: WGSL's limit for the parameters of a function. */
@@ -327,7 +346,7 @@ function defineFunctor(
   parameters: Parameters,
   result: Shape,
   body: (args: object) => unknown,
-  options: FunctorOptions,
+  options: OwnOptions,
 ): Functor<Parameters, Shape> {
   const written = new Error();
   let module: Module | undefined;
@@ -364,7 +383,7 @@ function recordFunctor(
   parameters: Parameters,
   result: Shape,
   body: (args: object) => unknown,
-  options: FunctorOptions,
+  options: OwnOptions,
   written: Error,
 ): Module {
   const toOperands = (values: unknown): Operand[] => {
@@ -379,6 +398,7 @@ function recordFunctor(
     arrays: new Map([...kinds.arrays, ...kinds.owned]),
     uniforms: kinds.uniforms,
     fast: options.fast ?? false,
+    device: options.device,
     written,
     toOperands,
   };

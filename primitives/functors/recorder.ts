@@ -141,6 +141,7 @@ export interface Signature {
   readonly arrays?: ReadonlyMap<string, ScalarType>;
   readonly uniforms?: ReadonlyMap<string, ScalarType>;
   readonly fast?: boolean;
+  readonly device?: string | undefined;
   /**
    * An error created where the functor is defined. Errors that have no line of the body get the place of this error.
    */
@@ -209,6 +210,7 @@ function recordOnce(signature: Signature, body: Body, locate: boolean): Module |
       results: signature.results,
       body: withElementVariables(statements, (type) => ({ kind: 'local', type, id: own.nextId++ })),
       fast: signature.fast ?? false,
+      ...(signature.device !== undefined && { device: signature.device }),
     });
     return { functions: own.functions, arrays: own.arrays, uniforms: own.uniforms };
   } finally {

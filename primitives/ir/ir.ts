@@ -119,6 +119,8 @@ export interface IrFunction {
    * backends.
    */
   readonly fast: boolean;
+  /** The function of WGSL that fast functions call in place of this one. */
+  readonly device?: string | undefined;
 }
 
 /**
@@ -268,8 +270,9 @@ function namesText(types: ReadonlyMap<string, ScalarType>): string {
 }
 
 /** A text that is equal for two functions if and only if they have the same structure. */
-function functionText({ name, parameters, results, body, fast }: IrFunction): string {
-  return `${nameText(name)}(${operandsText(parameters)})${results.join()}${fast ? ' fast' : ''}${blockText(body)}`;
+function functionText({ name, parameters, results, body, fast, device }: IrFunction): string {
+  const flags = (fast ? ' fast' : '') + (device === undefined ? '' : ` device ${device}`);
+  return `${nameText(name)}(${operandsText(parameters)})${results.join()}${flags}${blockText(body)}`;
 }
 
 // This code must be fast, because every call of a primitive makes texts of functions. Therefore it uses loops, which

@@ -188,12 +188,18 @@ function isKnownWithin({ length }: LocalArray, index: Operand): boolean {
 function emitCall(
   { callee, args, results }: Extract<Statement, { kind: 'call' }>,
   operand: (o: Operand) => string,
-  { module, environment }: FunctionContext,
+  { fn, module, environment }: FunctionContext,
 ): string {
-  const call = `${environment.prefix}${nameOf(module, callee)}(${args.map(operand).join(', ')})`;
+  const call = `${deviceFunction(fn, callee, args, module) ?? environment.prefix + nameOf(module, callee)}(${args.map(operand).join(', ')})`;
   const [first] = results;
   if (first === undefined) return `${call};`;
   if (results.length === 1) return `let v${first.id} = ${call};`;
   const fields = results.map(({ id }, i) => `let v${id} = c${first.id}.r${i};`);
   return [`let c${first.id} = ${call};`, ...fields].join('\n');
+}
+
+/** The device's own function for a call, if the caller allows it. Of constants it may be undefined, which is an error in WGSL. */
+function deviceFunction({ fast }: IrFunction, callee: string, args: readonly Operand[], module: Module) {
+  if (!fast || args.every(({ kind }) => kind === 'literal')) return undefined;
+  return module.functions.find(({ name }) => name === callee)!.device;
 }

@@ -1,5 +1,5 @@
 import { Let } from '../control.ts';
-import { f32, fn, i32 } from '../functor.ts';
+import { deviceFunction, f32, fn, i32 } from '../functor.ts';
 import type { F32, I32 } from '../value.ts';
 import { select } from './choose.ts';
 import { called, isNotANumber, LN2_HIGH, LN2_LOW, powerOfTwo, scaled, withSignOf } from './float-parts.ts';
@@ -28,7 +28,7 @@ function scaledExp(x: F32, exponent: number): F32 {
   return select(scaled(q.add(1), k.add(exponent)), x, isNotANumber(x));
 }
 
-const exponential = fn('exp', { x: f32 }, f32, ({ x }) => scaledExp(x, 0));
+const exponential = deviceFunction('exp', { x: f32 }, ({ x }) => scaledExp(x, 0));
 /**
  * e to the power of x, within 1 unit in the last place; subnormal results are right or zero.
  * @example
@@ -39,7 +39,7 @@ export function exp(x: F32): F32 {
   return called(exponential, { x });
 }
 
-const exponential2 = fn('exp2', { x: f32 }, f32, ({ x }) => {
+const exponential2 = deviceFunction('exp2', { x: f32 }, ({ x }) => {
   const within = Let(x.max(-151).min(129));
   const k = round(within);
   const r = Let(within.sub(k));
@@ -81,7 +81,7 @@ export function expm1(x: F32): F32 {
   return called(exponentialLess1, { x });
 }
 
-const hyperbolicSine = fn('sinh', { x: f32 }, f32, ({ x }) => {
+const hyperbolicSine = deviceFunction('sinh', { x: f32 }, ({ x }) => {
   const size = Let(x.abs());
   const half = Let(scaledExp(size, -1));
   const far = withSignOf(half.sub(f32(0.25).div(half)), x);
@@ -104,7 +104,7 @@ export function sinh(x: F32): F32 {
   return called(hyperbolicSine, { x });
 }
 
-const hyperbolicCosine = fn('cosh', { x: f32 }, f32, ({ x }) => {
+const hyperbolicCosine = deviceFunction('cosh', { x: f32 }, ({ x }) => {
   const half = Let(scaledExp(x.abs(), -1));
   return half.add(f32(0.25).div(half));
 });
@@ -119,7 +119,7 @@ export function cosh(x: F32): F32 {
   return called(hyperbolicCosine, { x });
 }
 
-const hyperbolicTangent = fn('tanh', { x: f32 }, f32, ({ x }) => {
+const hyperbolicTangent = deviceFunction('tanh', { x: f32 }, ({ x }) => {
   const size = Let(x.abs());
   const grown = Let(expm1(size.min(20).mul(2)));
   const far = withSignOf(grown.div(grown.add(2)), x);

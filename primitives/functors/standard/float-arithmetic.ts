@@ -1,5 +1,5 @@
 import { Let, Var, While } from '../control.ts';
-import { f32, fn, i32, u32 } from '../functor.ts';
+import { deviceFunction, f32, fn, i32, u32 } from '../functor.ts';
 import type { F32, I32, U32 } from '../value.ts';
 import { bitsToF32, bitsToI32, bitsToU32, clz, mulhi } from './bits.ts';
 import { select } from './choose.ts';
@@ -16,7 +16,7 @@ export function fract(x: F32): F32 {
   return called(fraction, { x });
 }
 
-const fraction = fn('fract', { x: f32 }, f32, ({ x }) => {
+const fraction = deviceFunction('fract', { x: f32 }, ({ x }) => {
   const part = Let(x.sub(floor(x)));
   return select(part, f32(1 - 2 ** -24), part.ge(1));
 });
@@ -31,7 +31,7 @@ export function sign(x: F32): F32 {
   return called(signum, { x });
 }
 
-const signum = fn('sign', { x: f32 }, f32, ({ x }) => select(select(x, f32(1), x.gt(0)), f32(-1), x.lt(0)));
+const signum = deviceFunction('sign', { x: f32 }, ({ x }) => select(select(x, f32(1), x.gt(0)), f32(-1), x.lt(0)));
 
 /**
  * a · (1 − t) + b · t, each operation rounded: exactly a for t = 0, and exactly b for t = 1, if both are finite.
@@ -43,7 +43,7 @@ export function mix(a: F32, b: F32, t: F32): F32 {
   return called(mixture, { a, b, t });
 }
 
-const mixture = fn('mix', { a: f32, b: f32, t: f32 }, f32, ({ a, b, t }) => a.mul(f32(1).sub(t)).add(b.mul(t)));
+const mixture = deviceFunction('mix', { a: f32, b: f32, t: f32 }, ({ a, b, t }) => a.mul(f32(1).sub(t)).add(b.mul(t)));
 
 interface Decoded {
   /** The significand, a whole number below 2²⁴. */
@@ -98,7 +98,7 @@ function shiftedDown([a, b, c]: Words, by: U32): Words {
   ];
 }
 
-const fused = fn('fma', { a: f32, b: f32, c: f32 }, f32, ({ a, b, c }) => {
+const fused = deviceFunction('fma', { a: f32, b: f32, c: f32 }, ({ a, b, c }) => {
   const [p, q, r] = [decoded(a), decoded(b), decoded(c)];
   const product = [Let(p.significand.mul(q.significand)), Let(mulhi(p.significand, q.significand))] as const;
   const isProduct = product[0].or(product[1]).ne(0);

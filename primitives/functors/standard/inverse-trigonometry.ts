@@ -1,5 +1,5 @@
 import { Let } from '../control.ts';
-import { f32, fn } from '../functor.ts';
+import { deviceFunction, f32 } from '../functor.ts';
 import type { F32 } from '../value.ts';
 import { bitsToU32 } from './bits.ts';
 import { select } from './choose.ts';
@@ -29,7 +29,7 @@ function halfAngle(size: F32): { readonly root: F32; readonly lost: F32; readonl
   return { root, lost, square };
 }
 
-const arcSine = fn('asin', { x: f32 }, f32, ({ x }) => {
+const arcSine = deviceFunction('asin', { x: f32 }, ({ x }) => {
   const size = Let(x.abs());
   const near = x.add(x.mul(asinTail(x.mul(x))));
   const { root, lost, square } = halfAngle(size);
@@ -48,7 +48,7 @@ export function asin(x: F32): F32 {
   return called(arcSine, { x });
 }
 
-const arcCosine = fn('acos', { x: f32 }, f32, ({ x }) => {
+const arcCosine = deviceFunction('acos', { x: f32 }, ({ x }) => {
   const size = Let(x.abs());
   const near = f32(HALF_PI_HIGH).sub(x.sub(f32(HALF_PI_LOW).sub(x.mul(asinTail(x.mul(x))))));
   const { root, lost, square } = halfAngle(size);
@@ -82,7 +82,7 @@ function atanOf(t: F32, high: F32, low: F32): F32 {
 
 const TAN_EIGHTH = 0.41421356237309503;
 
-const arcTangent = fn('atan', { x: f32 }, f32, ({ x }) => {
+const arcTangent = deviceFunction('atan', { x: f32 }, ({ x }) => {
   const size = Let(x.abs().min(2 ** 60));
   const isFar = Let(size.gt(1 / TAN_EIGHTH));
   const isMiddle = Let(size.gt(TAN_EIGHTH));
@@ -105,7 +105,7 @@ export function atan(x: F32): F32 {
   return called(arcTangent, { x });
 }
 
-const arcTangent2 = fn('atan2', { y: f32, x: f32 }, f32, ({ y, x }) => {
+const arcTangent2 = deviceFunction('atan2', { y: f32, x: f32 }, ({ y, x }) => {
   const [up, across] = [Let(y.abs()), Let(x.abs())];
   const isSteep = Let(up.gt(across));
   const [small, large] = [Let(up.min(across)), Let(up.max(across))];

@@ -1,5 +1,5 @@
 import { Let } from '../control.ts';
-import { f32, fn } from '../functor.ts';
+import { deviceFunction, f32, fn } from '../functor.ts';
 import type { F32 } from '../value.ts';
 import { bitsToF32, bitsToU32 } from './bits.ts';
 import { select } from './choose.ts';
@@ -23,7 +23,7 @@ function logOrSpecial(x: F32, log: F32): F32 {
   return select(special, log, isOrdinary.or(bitsToU32(x).sub(1).lt(0x7fffff)));
 }
 
-const logarithm = fn('log', { x: f32 }, f32, ({ x }) => {
+const logarithm = deviceFunction('log', { x: f32 }, ({ x }) => {
   const { k, f } = logParts(x);
   return logOrSpecial(x, logOf(k, f, f32(0)));
 });
@@ -73,7 +73,7 @@ export function log1p(x: F32): F32 {
   return called(logarithm1, { x });
 }
 
-const logarithm2 = fn('log2', { x: f32 }, f32, ({ x }) => {
+const logarithm2 = deviceFunction('log2', { x: f32 }, ({ x }) => {
   const { k, f } = logParts(x);
   const square = Let(f.mul(f).mul(0.5));
   const tail = f.mul(f).mul(f).mul(polynomial(f, LOG_TAIL));

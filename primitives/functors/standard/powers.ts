@@ -1,5 +1,5 @@
 import { Let } from '../control.ts';
-import { f32, fn, i32, u32 } from '../functor.ts';
+import { deviceFunction, f32, fn, i32, u32 } from '../functor.ts';
 import type { F32 } from '../value.ts';
 import { bitsToF32, bitsToU32, mulhi } from './bits.ts';
 import { select } from './choose.ts';
@@ -45,7 +45,7 @@ function exp2OfTwo({ hi, lo }: TwoFloats): F32 {
   return scaled(sum.hi.add(sum.lo.add(q.lo)), i32(k));
 }
 
-const power = fn('pow', { x: f32, y: f32 }, f32, ({ x, y }) => {
+const power = deviceFunction('pow', { x: f32, y: f32 }, ({ x, y }) => {
   const size = Let(x.abs());
   const log = log2OfPositive(size);
   // Larger exponents give zero, one or infinity.

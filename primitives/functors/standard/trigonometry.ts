@@ -1,5 +1,5 @@
 import { If, Let, Var } from '../control.ts';
-import { type Functor, f32, fn, i32, u32 } from '../functor.ts';
+import { deviceFunction, type Functor, f32, fn, i32, u32 } from '../functor.ts';
 import type { F32, U32 } from '../value.ts';
 import { bitsToF32, bitsToI32, bitsToU32, mulhi } from './bits.ts';
 import { select } from './choose.ts';
@@ -153,7 +153,7 @@ function sineOf(x: F32, quadrantsMore: number): F32 {
   return withSignBit(value, place);
 }
 
-const sine = fn('sin', { x: f32 }, f32, ({ x }) => {
+const sine = deviceFunction('sin', { x: f32 }, ({ x }) => {
   const value = sineOf(x, 0);
   return select(select(value, x, x.eq(0)), f32(Number.NaN), isFiniteNumber(x).not());
 });
@@ -169,7 +169,9 @@ export function sin(x: F32): F32 {
   return called(sine, { x });
 }
 
-const cosine = fn('cos', { x: f32 }, f32, ({ x }) => select(sineOf(x, 1), f32(Number.NaN), isFiniteNumber(x).not()));
+const cosine = deviceFunction('cos', { x: f32 }, ({ x }) =>
+  select(sineOf(x, 1), f32(Number.NaN), isFiniteNumber(x).not()),
+);
 
 /**
  * The cosine of x in radians, within 1 unit in the last place for all numbers, as {@link sin}; NaN for infinities.
@@ -181,7 +183,7 @@ export function cos(x: F32): F32 {
   return called(cosine, { x });
 }
 
-const tangent = fn('tan', { x: f32 }, f32, ({ x }) => {
+const tangent = deviceFunction('tan', { x: f32 }, ({ x }) => {
   const { quadrant, hi, lo } = reduced({ x });
   const cosine = cosineTerms({ hi, lo });
   const [a, b] = [quickTwoSum(hi, sineRest({ hi, lo })), quickTwoSum(cosine.hi, cosine.lo)];

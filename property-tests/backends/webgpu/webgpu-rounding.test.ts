@@ -4,6 +4,7 @@ import type { WebGpuBackend } from '../../../backends/webgpu/backend.ts';
 import { guardedArithmetic, plainArithmetic } from '../../../backends/webgpu/device/arithmetic.ts';
 import { emitModule } from '../../../backends/webgpu/wgsl/emit-wgsl.ts';
 import type { Helper } from '../../../backends/webgpu/wgsl/wgsl-helpers.ts';
+import { atan2, cbrt, f32, fn, sin } from '../../../primitives/index.ts';
 import { evaluate } from '../../../primitives/ir/evaluate.ts';
 import type { Local, Operand, OperationName, Statement } from '../../../primitives/ir/ir.ts';
 import { costlyCaseCount } from '../../cases.ts';
@@ -337,4 +338,23 @@ test('fast functors compile to plain operations', () => {
   expect(guarded!.helpers).toEqual(['mul', 'div']);
   expect(plain!.helpers).toEqual([]);
   expect(plain!.text).toContain('(v0 * v1)');
+});
+
+test('fast functors call functions of the device, but for constants', () => {
+  const quick = fn(
+    'quick',
+    { x: f32 },
+    f32,
+    ({ x }) =>
+      sin(x)
+        .add(cbrt(x))
+        .add(atan2(f32(1), f32(2))),
+    { fast: true },
+  );
+  const helpers = new Set<Helper>();
+  const unused = (): string => '';
+  const given = { prefix: 'p_', arithmetic: guardedArithmetic, helpers, read: unused, length: unused, uniform: unused };
+  const entry = emitModule(quick.module, given).split('fn p_entry')[1]!;
+  expect(entry).toMatch(/[^_]sin\(v0\)/);
+  expect(entry).not.toMatch(/cbrt\(|atan2\(/);
 });

@@ -149,6 +149,27 @@ describe('functions of f32', () => {
     },
   );
 
+  test('are those of the device in fast functors, and the same as ever on other backends', async () => {
+    const numbers = Float32Array.of(0.3, 0.7, 0.95);
+    for (const [name, own] of Object.entries(FLOAT_FUNCTIONS)) {
+      const functors = [false, true].map((fast) =>
+        // A call of constants alone is one, too.
+        fn('f', { x: f32 }, f32, ({ x }) => own(x, f32(0.5), f32(0.25)).add(own(f32(0.5), f32(0.75), f32(0.25))), {
+          fast,
+        }),
+      );
+      const found = async (context: Context): Promise<Float32Array[]> =>
+        Promise.all(functors.map((functor) => context.read(map(functor, { x: context.column(numbers) }))));
+      const [exact, quick] = await found(contexts.webgpu);
+      const [calm] = await found(contexts.reference);
+      expect(exact, name).toEqual(calm);
+      // WGSL allows errors of 2⁻¹¹ in sin and cos.
+      for (const [at, value] of quick!.entries()) expect(value, name).toBeCloseTo(exact![at]!, 2);
+      for (const context of [contexts.reference, contexts.workers])
+        expect((await found(context))[1], name).toEqual(calm);
+    }
+  });
+
   test('can be called in text', async () => {
     const f = wgsl('fn f(x: f32) -> f32 { return sin(x) + pow(x, 2) + mix(1, x, 0.5); }');
     const x = contexts.reference.column(Float32Array.of(2));
