@@ -68,8 +68,6 @@ export async function readByFeature(
   file: string,
   { attributes: chosen, onBadRecord: _, ...options }: ZoneOptions,
 ): Promise<ReadZones | undefined> {
-  // Holes follow their outer rings across the antimeridian only in `parseZones`.
-  if (options.antimeridian === 'unwrap') return undefined;
   const { memoryBytes } = options;
   const attributes = chosen && attributeReader(chosen, file, memoryBytes);
   try {

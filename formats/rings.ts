@@ -180,17 +180,37 @@ function unwrapRing(vertices: Vertices, start: number): boolean {
   return false;
 }
 
+/** Polygons as lists, to which rings are appended. */
+export interface RingLists {
+  readonly polygonRings: readonly number[];
+  readonly ringVertices: readonly number[];
+  readonly ringParts: readonly number[];
+  readonly vertices: Vertices;
+}
+
 /**
- * Moves the ring that begins at `start` by a multiple of 360 degrees, so that the first vertex of the ring lies within
- * the longitudes of an outer ring. If this is impossible, the ring is left unchanged. After an outer ring has been
- * unwrapped, this function moves each of its holes to the side of the antimeridian on which the outer ring lies.
+ * Moves holes of the last polygon, which is not complete, to the side of the antimeridian on which the outer ring of their
+ * part lies after it was unwrapped. The outer ring is the first one of the part.
  */
-export function followOuterRing(vertices: Vertices, start: number, outer: readonly [number, number]): void {
-  const [left, right] = outer;
-  const first = vertices.x[start]!;
+export function followOuterRings({ polygonRings, ringVertices, ringParts, vertices }: RingLists): void {
+  const outers = new Map<number, readonly [number, number]>();
+  for (let ring = polygonRings.at(-1)!; ring < ringParts.length; ring++) {
+    const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
+    const outer = outers.get(ringParts[ring]!);
+    if (outer === undefined) outers.set(ringParts[ring]!, longitudeRange(vertices, start, end));
+    else followOuterRing(vertices, start, end, outer);
+  }
+}
+
+/**
+ * Moves a ring by a multiple of 360 degrees, so that its first vertex lies within the longitudes of an outer ring. If this
+ * is impossible, the ring is left unchanged.
+ */
+function followOuterRing({ x }: Vertices, start: number, end: number, [left, right]: readonly [number, number]): void {
+  const first = x[start]!;
   const turned = nearestTurn(first, (left + right) / 2);
   if (turned === first || turned < left || turned > right) return;
-  for (let v = start; v < vertices.length; v++) vertices.x[v] = vertices.x[v]! + (turned - first);
+  for (let v = start; v < end; v++) x[v] = x[v]! + (turned - first);
 }
 
 /** The longitude nearest to `centre` that differs from `longitude` by a multiple of 360 degrees. */
@@ -199,10 +219,10 @@ function nearestTurn(longitude: number, centre: number): number {
   return turns === 0 ? longitude : longitude - 360 * turns;
 }
 
-/** Minimum and maximum longitude of the ring that begins at `start`. */
-export function longitudeRange({ x, length }: Vertices, start: number): [number, number] {
+/** Minimum and maximum longitude of a ring. */
+function longitudeRange({ x }: Vertices, start: number, end: number): [number, number] {
   let [left, right] = [x[start]!, x[start]!];
-  for (let v = start; v < length; v++) {
+  for (let v = start; v < end; v++) {
     left = Math.min(left, x[v]!);
     right = Math.max(right, x[v]!);
   }

@@ -24,9 +24,8 @@ import {
   appendPositions,
   dropClosingVertex,
   emptyVertices,
-  followOuterRing,
+  followOuterRings,
   isFlat,
-  longitudeRange,
   readJumps,
   type Vertices,
 } from './rings.ts';
@@ -226,19 +225,15 @@ function dropZone({ names, polygonRings, ringVertices, ringParts, vertices }: Co
 function readPolygons(columns: Columns, feature: RawFeature, rules: RingRules, at: FeaturePlace): void {
   let part = 0;
   for (const rings of feature.polygons ?? []) {
-    let outer: readonly [number, number] | undefined;
     for (const ring of rings) {
       const start = columns.vertices.length;
       readRing(columns, ring, rules, at);
-      if (columns.vertices.length === start) continue;
-      columns.ringParts.push(part);
-      if (!rules.unwrap) continue;
-      if (outer === undefined) outer = longitudeRange(columns.vertices, start);
-      else followOuterRing(columns.vertices, start, outer);
+      if (columns.vertices.length > start) columns.ringParts.push(part);
     }
     // A polygon whose rings are all empty is not counted as a part.
     if (columns.ringParts.length > columns.polygonRings.at(-1)! && columns.ringParts.at(-1) === part) part++;
   }
+  if (rules.unwrap) followOuterRings(columns);
 }
 
 function endZone({ names, polygonRings, ringVertices, noticed, tally }: Columns): void {

@@ -1,7 +1,7 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
 import { resized } from '../resized.ts';
-import { dropClosingVertex, emptyVertices, isFlat, readJumps, type Vertices } from '../rings.ts';
+import { dropClosingVertex, emptyVertices, followOuterRings, isFlat, readJumps, type Vertices } from '../rings.ts';
 
 /** Columns to which polygons are appended, and statistics of all polygons read so far. */
 export interface LayerColumns {
@@ -62,7 +62,9 @@ export function beginPart(columns: LayerColumns): void {
 }
 
 /** Completes the current polygon. */
-export function endPolygon({ names, noticed, polygonRings, ringVertices, tally }: LayerColumns): void {
+export function endPolygon(columns: LayerColumns): void {
+  const { names, noticed, polygonRings, ringVertices, tally, mayJump, unwraps } = columns;
+  if (mayJump && unwraps) followOuterRings(columns);
   const rings = ringVertices.length - 1;
   if (polygonRings.at(-1) === rings) noticed.push('zones/no-geometry');
   polygonRings.push(rings);

@@ -8,17 +8,23 @@ import type { Vertices } from '../rings.ts';
  * O(vertices) for one outline. Several outlines need O(holes · outlines) comparisons of boxes.
  *
  * @param starts - Index of the first vertex of each ring, followed by the total number of vertices.
+ * @param comesRound - Whether x are longitudes, so that a ring that lies a turn beside its place in an outline is in it.
  */
-export function partsByDirection({ x, y }: Pick<Vertices, 'x' | 'y'>, starts: readonly number[]): number[] {
+export function partsByDirection(
+  { x, y }: Pick<Vertices, 'x' | 'y'>,
+  starts: readonly number[],
+  comesRound: boolean,
+): number[] {
   const rings = starts.slice(1).map((end, ring) => ringOf(x, y, starts[ring]!, end));
   const outlines = [...rings.keys()].filter((ring) => rings[ring]!.area < 0);
   if (outlines.length < 2) return rings.map(() => 0);
   const partOf = new Map(outlines.map((ring, part) => [ring, part]));
+  const turns = comesRound ? [0, 360, -360] : [0];
   let parts = outlines.length;
   return rings.map((ring, at) => {
     const own = partOf.get(at);
     if (own !== undefined) return own;
-    const around = outlines.filter((outline) => isAround(x, y, rings[outline]!, ring));
+    const around = outlines.filter((outline) => turns.some((turn) => isAround(x, y, rings[outline]!, ring, turn)));
     if (around.length === 0) return parts++;
     return partOf.get(around.reduce((a, b) => (rings[a]!.area >= rings[b]!.area ? a : b)))!;
   });
@@ -51,17 +57,18 @@ function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): R
 }
 
 /**
- * Whether an outline contains a ring. This is decided by the first vertex of the ring that does not lie on the outline.
+ * Whether an outline contains a ring that is moved to the right by `turn`. This is decided by the first vertex of the ring
+ * that does not lie on the outline.
  */
-function isAround(x: Float64Array, y: Float64Array, outline: Ring, ring: Ring): boolean {
+function isAround(x: Float64Array, y: Float64Array, outline: Ring, ring: Ring, turn: number): boolean {
   const inBox =
-    outline.left <= ring.left &&
-    outline.right >= ring.right &&
+    outline.left <= ring.left + turn &&
+    outline.right >= ring.right + turn &&
     outline.bottom <= ring.bottom &&
     outline.top >= ring.top;
   if (!inBox) return false;
   for (let v = ring.start; v < ring.end; v++) {
-    const side = sideOfOutline(x, y, outline, x[v]!, y[v]!);
+    const side = sideOfOutline(x, y, outline, x[v]! + turn, y[v]!);
     if (side !== 'on') return side === 'in';
   }
   return true;

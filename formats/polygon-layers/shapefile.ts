@@ -294,10 +294,11 @@ function readRings(columns: LayerColumns, view: DataView, at: FeaturePlace): voi
 }
 
 /** Determines to which parts the rings of the last polygon belong. */
-function tellParts({ polygonRings, ringVertices, ringParts, vertices }: LayerColumns): void {
+function tellParts({ polygonRings, ringVertices, ringParts, vertices, mayJump, unwraps }: LayerColumns): void {
   const first = polygonRings.at(-1)!;
   if (ringParts.length - first < 2) return;
-  for (const [ring, part] of partsByDirection(vertices, ringVertices.slice(first)).entries()) {
+  const parts = partsByDirection(vertices, ringVertices.slice(first), mayJump && unwraps);
+  for (const [ring, part] of parts.entries()) {
     ringParts[first + ring] = part;
   }
 }

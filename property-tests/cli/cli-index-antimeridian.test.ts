@@ -106,6 +106,39 @@ describe('quadrille index with --antimeridian unwrap', () => {
     expect(rows.map((row) => row.slice(0, 3))).toEqual([['strip', 'east', 'chukotka']]);
   });
 
+  test('has holes on either side where zonal has them, of collections and of lines', async () => {
+    const box = (left: number, bottom: number, right: number, top: number) => [
+      [left, bottom],
+      [right, bottom],
+      [right, top],
+      [left, top],
+      [left, bottom],
+    ];
+    const holed = zone(
+      'holed',
+      box(170, 0, -170, 10),
+      box(-178, 2, -176, 4),
+      box(172, 5, 175, 9),
+      box(179, 5, -179, 6),
+    );
+    await shop.write('holed.geojson', collection(holed));
+    await shop.write('holed.ndjson', `${JSON.stringify(holed)}\n`);
+    await shop.writeRaster(
+      'world.tif',
+      { sample: 'u8', width: 360, height: 12, originX: -180, originY: 12 },
+      Array<number>(360 * 12).fill(1),
+    );
+    const centres = Array.from({ length: 360 * 12 }, (_, at) => [(at % 360) - 179.5, Math.floor(at / 360) + 0.5]);
+    await shop.write('centres.csv', `x,y\n${centres.map((centre) => centre.join()).join('\n')}\n`);
+    for (const file of ['holed.geojson', 'holed.ndjson']) {
+      const words = ['--zones', `@${file}`, '--raster', '@world.tif', '--stats', '-', '--stat', 'cells', ...unwrap];
+      const counted = await answer(shop.quadrille(['zonal', ...words, '--backend', 'reference']));
+      expect(counted).toBe('zone,cells\nholed,182\n');
+      await answer(shop.build(`@${file}`, '-o', '@holed.maq', '--levels', '9', ...unwrap));
+      expect(await rowsOf('@holed.maq', '--points', '@centres.csv', ...unwrap)).toHaveLength(182);
+    }
+  });
+
   test('leaves coordinates that are not longitudes unchanged', async () => {
     const far = collection(zone('far', rectangle(0, 0, 1000, 1000)), zone('near', rectangle(10, 10, 20, 20)));
     await shop.write('metres.geojson', far);

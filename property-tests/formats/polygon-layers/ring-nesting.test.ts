@@ -7,13 +7,14 @@ import { box, type Rings } from '../../support/zonal-support.ts';
 const outline = (...corners: Parameters<typeof box>): Rings[number] => [...box(...corners)].reverse();
 const hole = box;
 
-function partsOf(rings: Rings): number[] {
+function partsOf(rings: Rings, comesRound = false): number[] {
   const vertices = rings.flat();
   const starts = [0];
   for (const { length } of rings) starts.push(starts.at(-1)! + length);
   return partsByDirection(
     { x: Float64Array.from(vertices, ([x]) => x), y: Float64Array.from(vertices, ([, y]) => y) },
     starts,
+    comesRound,
   );
 }
 
@@ -34,10 +35,13 @@ describe('parts of a Shapefile', () => {
       [0, 1, 0],
     ],
     ['a hole outside every outline', [outline(0, 0, 9, 9), outline(20, 0, 29, 9), hole(40, 0, 41, 1)], [0, 1, 2]],
+    ['a hole a turn beside its outline', [outline(0, 0, 9, 9), outline(20, 0, 29, 9), hole(381, 1, 382, 2)], [0, 1, 2]],
     ['rings with all directions reversed', [hole(0, 0, 9, 9), hole(20, 0, 29, 9)], [0, 0]],
     ['no rings', [], []],
   ])('%s', (_, rings, parts) => {
     expect(partsOf(rings)).toEqual(parts);
+    const isTurned = rings.flat().some(([x]) => x > 360);
+    expect(partsOf(rings, true)).toEqual(isTurned ? [0, 1, 1] : parts);
   });
 
   test.prop([fc.integer({ min: 2, max: 9 }), fc.integer({ min: -1e7, max: 1e7 })])(
