@@ -1,4 +1,5 @@
 import { ratio } from '../exact-ratio.ts';
+import type { ProductField } from './fold.ts';
 import { ONE } from './fractions/line-numbers.ts';
 import type { Folded, FoldedZones } from './statistic-kinds.ts';
 
@@ -47,6 +48,24 @@ export function foldedByArea(folded: FoldedZones, weighted: FoldedZones): Map<nu
       const sumOf = (field: 'sum' | 'squares'): bigint | undefined =>
         whole[field] === undefined ? undefined : whole[field] * UNIT + (difference?.[field] ?? 0n);
       return [zone, { ...whole, sum: sumOf('sum'), squares: sumOf('squares') } as Folded];
+    }),
+  );
+}
+
+/** What was folded of zones, with the sums over cells with weights. By fractions, `outlines` has what these sums differ. */
+export function withProducts(
+  folded: FoldedZones,
+  products: FoldedZones,
+  outlines: FoldedZones | undefined,
+): Map<number, Folded> {
+  return new Map(
+    Array.from(folded, ([zone, found]) => {
+      const [whole, difference] = [products.get(zone)!, outlines?.get(zone)];
+      const sumOf = (field: ProductField): bigint =>
+        outlines === undefined ? whole[field] : whole[field] * UNIT + (difference?.[field] ?? 0n);
+      const sums = { weights: sumOf('weights'), products: sumOf('products'), unweighted: whole.unweighted };
+      const squares = whole.productsOfSquares !== undefined && { productsOfSquares: sumOf('productsOfSquares') };
+      return [zone, { ...found, ...sums, ...squares }];
     }),
   );
 }

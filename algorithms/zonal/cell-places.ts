@@ -7,6 +7,7 @@ import {
   isOfWholeBlocks,
   type RasterSource,
 } from '../geometry/raster.ts';
+import type { WeightCells } from './weights.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
 
 /** The cells of a window, and where each tile is stored. */
@@ -18,6 +19,8 @@ export interface PlacedCells {
   readonly pitch: number;
   /** A bit for each cell without data, by tiles. Undefined if no cell is hidden. */
   readonly hidden?: BlockBits | undefined;
+  /** The weights of the cells, in the same places. NaN stands for those that are not numbers. */
+  readonly weights?: WeightCells | undefined;
 }
 
 /**
@@ -50,7 +53,12 @@ export async function readCells(
     const { cells, starts } = await raster.readBlocks(plan.window, signal, isWanted);
     return { cells, tileStarts: place(starts), pitch: blockColumns };
   }
-  return placeRows(plan, await raster.read(plan.window, signal, isWanted));
+  return readRows(raster, plan, signal);
+}
+
+/** Reads the cells that the zones of a window need, row by row. */
+export async function readRows(raster: RasterSource, plan: WindowPlan, signal: AbortSignal): Promise<PlacedCells> {
+  return placeRows(plan, await raster.read(plan.window, signal, meetsZones(plan)));
 }
 
 /** Whether {@link readCells} leaves decoding to the device. */
@@ -66,8 +74,9 @@ export function isEncoded(cells: PlacedCells['cells']): cells is EncodedCells {
   return 'wordsOn' in cells;
 }
 
-export function bytesOf({ cells, hidden }: PlacedCells): number {
-  return (isEncoded(cells) ? cells.bytes : cells.byteLength) + (hidden?.bits.byteLength ?? 0);
+export function bytesOf({ cells, hidden, weights }: PlacedCells): number {
+  const others = (hidden?.bits.byteLength ?? 0) + (weights?.byteLength ?? 0);
+  return (isEncoded(cells) ? cells.bytes : cells.byteLength) + others;
 }
 
 /** Finds where each tile of a window starts in `cells`, which are stored row by row. */

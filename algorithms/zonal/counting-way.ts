@@ -1,8 +1,10 @@
 import { isWide, type RasterSource, type Sample } from '../geometry/raster.ts';
 import { readsEncoded } from './cell-places.ts';
-import type { Fold, WeightedFold } from './fold.ts';
+import { weightFloat } from './exact-sums.ts';
+import type { Fold, WeightedFold, ZoneFold } from './fold.ts';
 import { foldsOf } from './folds.ts';
 import type { Pixels } from './pixels.ts';
+import { foldsOfWeights } from './product-sums.ts';
 import type { Folded, RankStatistic, Statistic, StatisticRecords } from './statistic-kinds.ts';
 import type { Binning } from './types.ts';
 import { weightedFolds } from './weighted-sums.ts';
@@ -18,6 +20,8 @@ export interface Wanted {
   readonly pixels?: Pixels | undefined;
   /** Whether the values at ranks are selected while windows are counted; see {@link selectedRanks}. Default false. */
   readonly selectsRanks?: boolean | undefined;
+  /** The weights of the cells, on the grid of the raster. */
+  readonly weights?: RasterSource | undefined;
 }
 
 /** The statistics that a job asks for. Undefined if it asks for none. */
@@ -42,6 +46,20 @@ export function wantedFolds(job: Wanted, sample: Sample): readonly Fold[] {
 /** What must be folded of the cells that outlines enter, with weights. Nothing unless cells count by fractions. */
 export function wantedWeighted(job: Wanted, sample: Sample): readonly WeightedFold[] {
   return job.pixels === 'fractional' ? weightedFolds(sample, wantedFields(job)) : [];
+}
+
+/** How many of Σw, Σwx and Σwx² must be summed, over cells with weights. */
+export function wantedProducts(job: Wanted): number {
+  const fields = wantedFields(job);
+  if (fields.has('productsOfSquares')) return 3;
+  return fields.has('products') ? 2 : 0;
+}
+
+/** What must be folded of cells with weights; with `isOutline`, of those that outlines enter, with weights and shares. */
+export function wantedWeights(job: Wanted, sample: Sample, isOutline: boolean): readonly ZoneFold[] {
+  const products = wantedProducts(job);
+  if (products === 0 || job.weights === undefined || (isOutline && job.pixels !== 'fractional')) return [];
+  return foldsOfWeights(sample, weightFloat(job.weights.sample)!, products, isOutline);
 }
 
 function wantedFields(job: Wanted): ReadonlySet<keyof Folded> {

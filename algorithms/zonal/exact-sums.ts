@@ -1,6 +1,6 @@
 import { type Fraction, fractionOf } from '../exact-ratio.ts';
-import { type Cells, isFloat, type Sample, type Scaling } from '../geometry/raster.ts';
-import { rangesOf } from './nodata-ranges.ts';
+import { type Cells, isFloat, SAMPLE_BYTES, type Sample, type Scaling } from '../geometry/raster.ts';
+import { rangesOfAny } from './nodata-ranges.ts';
 
 /** Which powers of the values are summed: the values themselves, or their squares. */
 export type Power = 1 | 2;
@@ -52,6 +52,9 @@ export interface PowerLayout {
   readonly counters: number;
 }
 
+/** What the counters of a layout need. */
+export type GroupLayout = Pick<PowerLayout, 'signs' | 'counters'>;
+
 function layoutOf(form: FloatForm, power: Power, offset: number, weightBits = 0): PowerLayout {
   const { significandBits, exponentBits } = form;
   const last = power * maxExponent(form) + offset;
@@ -84,8 +87,55 @@ function layoutsOf(weightBits: number): Layouts {
   };
 }
 
-/** For each power, the home group of a window. */
-export type HomeGroups = { readonly [power in Power]: number };
+/** Products of weights and powers of values: the power of the values. */
+export type ProductKey = 'w0' | 'w1' | 'w2';
+
+/** The power of the values in a product. */
+export type Exponent = 0 | 1 | 2;
+
+/** How the products of weights and a power of values are summed. */
+export interface ProductLayout extends GroupLayout {
+  /** Words of the magnitude of a product, and of the sum of a row of 32 cells in a group. */
+  readonly words: number;
+  readonly rowWords: number;
+  /** Number of bytes of a magnitude after a shift of up to 7 bits. */
+  readonly bytes: number;
+}
+
+/**
+ * How Σw, Σwx or Σwx² is summed, for `power` 0, 1 or 2.
+ *
+ * @param hasShares - Whether shares of cells are factors, too.
+ */
+export function productLayout(sample: Sample, weights: Float, power: Exponent, hasShares: boolean): ProductLayout {
+  const [form, own] = [FLOATS[weights], isFloat(sample) ? FLOATS[sample] : undefined];
+  const ofValue = own?.significandBits ?? 8 * SAMPLE_BYTES[sample];
+  const bits = form.significandBits + power * ofValue + (hasShares ? WEIGHT_BITS : 0);
+  const last = maxExponent(form) + (own ? power * maxExponent(own) : 0);
+  const bytes = Math.ceil((bits + 7) / 8);
+  // The shift in a group takes 31 bits more, the cells of a row five, and the sign one.
+  const rowWords = Math.ceil((bits + 37) / 32);
+  return { words: Math.ceil(bits / 32), rowWords, bytes, signs: 2, counters: 2 * ((last >> 3) + bytes) };
+}
+
+/** The sums of {@link productLayout} are integers in units of 2^−unitBits. */
+export function productUnitBits(sample: Sample, weights: Float, power: Exponent): bigint {
+  const unitOf = ({ significandBits, exponentBits }: FloatForm): number =>
+    2 ** (exponentBits - 1) - 1 + significandBits - 1;
+  return BigInt(unitOf(FLOATS[weights]) + (isFloat(sample) ? power * unitOf(FLOATS[sample]) : 0));
+}
+
+/** What may be wrong with weights, as bits: one is not a number, or negative. */
+export const FLAWS = { missing: 1, negative: 2 } as const;
+
+/** The type in which weights of a sample type are held exactly. Undefined if there is none. */
+export function weightFloat(sample: Sample): Float | undefined {
+  if (sample === 'i64' || sample === 'u64') return undefined;
+  return sample === 'f64' || sample === 'u32' || sample === 'i32' ? 'f64' : 'f32';
+}
+
+/** For each power, the home group of a window; and those of products with weights, if there are weights. */
+export type HomeGroups = { readonly [power in Power]: number } & { readonly [key in ProductKey]?: number };
 
 /** The home groups of cells that are integers, or were not decoded on the host. */
 export const NO_HOMES: HomeGroups = { 1: 0, 2: 0 };
@@ -101,7 +151,7 @@ const LOOKS = 4096;
 export function homeGroups(cells: Cells, nodata: number | bigint | undefined): HomeGroups {
   const sample = cells instanceof Float64Array ? 'f64' : 'f32';
   const { words, significandBits, exponentBits } = FLOATS[sample];
-  const ignored = rangesOf({ sample, nodata });
+  const ignored = rangesOfAny({ sample, nodata });
   const met = new Uint32Array(2 ** exponentBits);
   const bits = new Uint32Array(cells.buffer, cells.byteOffset, words * cells.length);
   const step = Math.max(1, Math.floor(cells.length / LOOKS));
@@ -151,7 +201,7 @@ export function groupSum(words: readonly number[], group: number): bigint {
  * The sum of a zone's powers outside the home group and the next lower one, in units of group 0. The counters of the
  * zone start at `digits[from]`.
  */
-export function wideSum({ signs, counters }: PowerLayout, digits: Uint32Array, from: number): bigint {
+export function wideSum({ signs, counters }: GroupLayout, digits: Uint32Array, from: number): bigint {
   const places = counters / signs;
   let sum = 0n;
   for (let at = 0; at < counters; at++) {
@@ -181,7 +231,7 @@ export function exactSquares(sample: Sample, squares: bigint, sum: bigint, count
   return { numerator: squares - 2n * bias * sum + count * bias * bias, denominator: 1n };
 }
 
-function biasOf(sample: Sample): bigint {
+export function biasOf(sample: Sample): bigint {
   // The name of a sample type ends with its number of bits.
   return sample.startsWith('i') ? 1n << (BigInt(sample.slice(1)) - 1n) : 0n;
 }

@@ -1,6 +1,6 @@
 import type { U32 } from '../../primitives/functors/value.ts';
 import type { RasterGrid } from '../geometry/raster.ts';
-import type { HomeGroups, Power, PowerLayout } from './exact-sums.ts';
+import type { GroupLayout, HomeGroups, Power } from './exact-sums.ts';
 import type { Folded } from './statistic-kinds.ts';
 
 /** Words in the code of a functor. Those of an integer begin with the lowest. */
@@ -42,7 +42,7 @@ export interface ZoneFold {
    */
   readonly widePower?: Power;
   /** How these powers are summed. */
-  readonly layout?: PowerLayout;
+  readonly layout?: GroupLayout;
   /** Sets the fields of a zone from its words in a window. Returns false if no cell of the zone has data. */
   read(words: readonly number[], sums: FoldSums, wide: WideSums): boolean;
   /** Adds other fields of the same zone to `sums`. */
@@ -55,7 +55,10 @@ export interface ZoneFold {
 export type FoldSums = { -readonly [field in keyof Folded]: Folded[field] | (field extends SumField ? number : never) };
 
 /** The fields of sums, and of weights. */
-export type SumField = 'sum' | 'squares' | 'area' | 'lacking';
+export type SumField = 'sum' | 'squares' | 'area' | 'lacking' | ProductField;
+
+/** The fields of Σw, Σwx and Σwx². */
+export type ProductField = 'weights' | 'products' | 'productsOfSquares';
 
 /** The fold of a row, while it goes from cell to cell. */
 export interface RowFold {

@@ -19,6 +19,12 @@ export function rangesOf({ sample, nodata }: NodataBand): readonly ValueRange[] 
   return sample === 'f32' ? nodataRanges(nodata) : [{ low: nodata, high: nodata }];
 }
 
+/** The same for f64, too, in which only the nodata value itself is one. */
+export function rangesOfAny({ sample, nodata }: NodataBand): readonly ValueRange[] {
+  if (sample !== 'f64' || typeof nodata !== 'number') return rangesOf({ sample, nodata });
+  return [{ low: nodata, high: nodata }];
+}
+
 /**
  * Whether a cell with this sample type can equal the given nodata value. False for NaN, because NaN cells lack data
  * whatever the nodata value is.

@@ -7,7 +7,9 @@ import { isFloat, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
 import {
   exactlyAdded,
   type Float,
+  type GroupLayout,
   groupSum,
+  type HomeGroups,
   LAYOUTS,
   maxExponent,
   type Power,
@@ -125,7 +127,7 @@ export function beginGroups(home: U32, ofRow: number): { readonly words: Words; 
 }
 
 /** How the sums of rows in both groups, of `ofRow` words each, become that of a zone. */
-export function groupedSum(power: Power, layout: PowerLayout, ofRow: number): ZoneSum {
+export function groupedSum(power: keyof HomeGroups, layout: GroupLayout, ofRow: number): ZoneSum {
   const ofZone = ofRow + 1;
   const both = (words: Words, size: number, change: (words: Words, from: number) => Words): Words =>
     [0, size].flatMap((from) => change(words.slice(from, from + size), from));
@@ -135,11 +137,11 @@ export function groupedSum(power: Power, layout: PowerLayout, ofRow: number): Zo
     // All bits of the further word equal the sign bit of the sum.
     widen: (row) => both(row, ofRow, (sum) => [...sum, u32(0).sub(sum.at(-1)!.shr(31))]),
     combine: (a, b) => both(a, ofZone, (sum, from) => addWords(sum, b.slice(from, from + ofZone))),
-    widePower: power,
+    ...(typeof power === 'number' && { widePower: power }),
     layout,
     integer(words, { zone, digits, homes }) {
-      const atHome = groupSum(words.slice(0, ofZone), homes[power]);
-      const below = groupSum(words.slice(ofZone), homes[power] - 1);
+      const atHome = groupSum(words.slice(0, ofZone), homes[power]!);
+      const below = groupSum(words.slice(ofZone), homes[power]! - 1);
       return atHome + below + wideSum(layout, digits!, zone * layout.counters);
     },
   };
@@ -152,22 +154,25 @@ interface Run {
   sum(head: U32, count: U32): Words;
 }
 
+/** How floats are stored, and where their exponents begin. */
+type FloatLayout = Pick<PowerLayout, 'form' | 'offset'>;
+
 /** The bits of the fraction, which the significand has below the implicit bit, in the highest word of a float. */
-function fractionOf({ form }: PowerLayout): number {
+function fractionOf({ form }: FloatLayout): number {
   return 2 ** ((form.significandBits - 1) & 31) - 1;
 }
 
 /** The exponent in the head of a run, which is the sign and the exponent. */
-function exponentIn(head: U32, { form }: PowerLayout): U32 {
+function exponentIn(head: U32, { form }: FloatLayout): U32 {
   return head.and(2 ** form.exponentBits - 1);
 }
 
 /** The significand of a stored float. `implicit` is the implicit bit, in its place, or 0. */
-function significandOf(raw: Words, implicit: U32, layout: PowerLayout): Words {
+function significandOf(raw: Words, implicit: U32, layout: FloatLayout): Words {
   return [...raw.slice(0, -1), raw.at(-1)!.and(fractionOf(layout)).or(implicit)];
 }
 
-function implicitOf(exponent: U32, layout: PowerLayout): U32 {
+function implicitOf(exponent: U32, layout: FloatLayout): U32 {
   return select(u32(0), u32(fractionOf(layout) + 1), exponent.ne(0));
 }
 
@@ -247,13 +252,13 @@ export function signed(words: Words, sign: U32): Words {
 }
 
 /** The lowest bit of powers of significands with this exponent, in the unit of group 0. */
-function placeOf(power: Power, { offset }: PowerLayout, exponent: U32): U32 {
+function placeOf(power: Power, { offset }: FloatLayout, exponent: U32): U32 {
   const least = exponent.max(1);
   return (power === 1 ? least : least.shl(1)).add(offset);
 }
 
 /** The words; 0 if the exponent is that of infinity. */
-function finiteOf(words: Words, exponent: U32, { form }: PowerLayout): Words {
+function finiteOf(words: Words, exponent: U32, { form }: FloatLayout): Words {
   return words.map((word) => select(word, u32(0), exponent.gt(maxExponent(form))));
 }
 
@@ -274,7 +279,7 @@ interface Summand {
 }
 
 /** @param weight - A signed integer. Default 1. */
-export function summandOf(power: Power, layout: PowerLayout, stored: Words, weight?: U32): Summand {
+export function summandOf(power: Power, layout: FloatLayout, stored: Words, weight?: U32): Summand {
   const { form } = layout;
   const head = stored.at(-1)!.shr((form.significandBits - 1) & 31);
   const exponent = Let(exponentIn(head, layout));

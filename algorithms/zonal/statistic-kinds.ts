@@ -1,5 +1,5 @@
 import type { Fraction } from '../exact-ratio.ts';
-import type { RasterGrid, Sample, Scaling } from '../geometry/raster.ts';
+import type { RasterGrid, RasterSource, Sample, Scaling } from '../geometry/raster.ts';
 
 /** What is folded of the stored values of a zone, exactly and in any order; `folds.ts` says how. */
 export interface Folded {
@@ -18,6 +18,11 @@ export interface Folded {
    */
   readonly area: bigint;
   readonly lacking: bigint;
+  /** With weights w: Σw, Σwx and Σwx², as integers of `productLayout`; and bits of `FLAWS`. */
+  readonly weights: bigint;
+  readonly products: bigint;
+  readonly productsOfSquares: bigint;
+  readonly unweighted: number;
 }
 
 /** What is folded of zones, by the number of the zone. */
@@ -27,6 +32,8 @@ export type FoldedZones = Pick<ReadonlyMap<number, Folded>, 'size' | 'get'> & It
 export interface Stored {
   readonly sample: Sample;
   readonly scaling?: Scaling | undefined;
+  /** The raster of weights, if there is one. */
+  readonly weights?: RasterSource | undefined;
   /** The grids of the rasters, by their numbers in places. */
   readonly grids: readonly RasterGrid[];
 }

@@ -1,7 +1,19 @@
 import { type Fraction, fractionOf, ratio, rootOfRatio } from '../exact-ratio.ts';
+import { isFloat, type Sample, type Scaling } from '../geometry/raster.ts';
 import { decimalFraction, interpolated, placeBetween, rankAmong, ranksOf } from '../tables/interpolation.ts';
 import { centreOf } from './cell-order.ts';
-import { exactSquares, exactSum, scaledSum } from './exact-sums.ts';
+import {
+  biasOf,
+  type Exponent,
+  exactSquares,
+  exactSum,
+  FLAWS,
+  type Float,
+  productUnitBits,
+  scaledSum,
+  weightFloat,
+} from './exact-sums.ts';
+import type { ProductField } from './fold.ts';
 import { isReversed, scaledValue, unroundedValue } from './scaling.ts';
 import type { Folded, FoldedStatistic, RankStatistic, Statistic, StatisticFamily } from './statistic-kinds.ts';
 
@@ -31,6 +43,14 @@ export const STATISTICS: readonly (Statistic | StatisticFamily)[] = [
   ofSpread('stdev', 'square root of variance', 0n, rootOfRatio),
   ofSpread('variance_samp', 'Σ(x − mean)² / (count − 1), of a sample; blank for one cell', 1n, ratio),
   ofSpread('stdev_samp', 'square root of variance_samp', 1n, rootOfRatio),
+  ofWeights('weighted_mean', 'Σwx / Σw, with the weights w of --weights', 'products', ({ mean, w }) => ratio(mean, w)),
+  ofWeights('weighted_sum', 'Σwx', 'products', ({ mean, unit }) => ratio(mean, unit)),
+  ofWeights('weighted_variance', 'Σw(x − weighted_mean)² / Σw', 'productsOfSquares', ({ spread, w }) =>
+    ratio(spread, w * w),
+  ),
+  ofWeights('weighted_stdev', 'square root of weighted_variance', 'productsOfSquares', ({ spread, w }) =>
+    spread < 0n ? Number.NaN : rootOfRatio(spread, w * w),
+  ),
   centre('min_center_x', 'min', 'X'),
   centre('min_center_y', 'min', 'Y'),
   centre('max_center_x', 'max', 'X'),
@@ -124,6 +144,62 @@ function ofSpread(
     return spread > 0n ? round(spread * scale.numerator ** 2n, divisor * scale.denominator ** 2n) : 0;
   };
   return { ...folded(name, meaning, ['minimum', 'maximum', 'sum', 'squares'], of), isOfSample: less > 0n };
+}
+
+/** Whole numbers of which statistics with weights are ratios. */
+interface WeightedSums {
+  /** Σw, which is positive, in the unit of the others. */
+  readonly w: bigint;
+  /** Σwx, of which `unit` units are 1. */
+  readonly mean: bigint;
+  readonly unit: bigint;
+  /** ΣwΣwx² − (Σwx)². */
+  readonly spread: bigint;
+}
+
+/**
+ * A statistic of Σw, Σwx and Σwx² of scaled values x and weights w; by fractions, shares are factors of the weights. NaN if
+ * any weight of a cell with data is not a number, if values are infinite, or if Σw is 0 (but for a sum).
+ */
+function ofWeights(
+  name: string,
+  meaning: string,
+  field: 'products' | 'productsOfSquares',
+  round: (sums: WeightedSums) => number,
+): FoldedStatistic {
+  const folds = ['minimum', 'maximum', 'weights', 'products', 'unweighted', field] as const;
+  return folded(name, meaning, folds, (zone, _, { sample, scaling, weights }, unit) => {
+    const isInfinite = zone.minimum === -Infinity || zone.maximum === Infinity;
+    if (isInfinite || (zone.unweighted & FLAWS.missing) !== 0) return Number.NaN;
+    const sums = weightedSums(zone, sample, weightFloat(weights!.sample)!, scaling, unit);
+    // Shares that are negative by their rounding may make sums negative, which negative weights may do, too.
+    const isNegative = (zone.unweighted & FLAWS.negative) !== 0;
+    if (name === 'weighted_sum') return round(sums);
+    if (sums.w === 0n || (sums.w < 0n && !isNegative)) return Number.NaN;
+    const spread = sums.spread < 0n && !isNegative ? 0n : sums.spread;
+    return round(sums.w > 0n ? { ...sums, spread } : { ...sums, spread, w: -sums.w, mean: -sums.mean });
+  });
+}
+
+function weightedSums(
+  { weights, products, productsOfSquares = 0n }: Pick<Folded, ProductField>,
+  sample: Sample,
+  float: Float,
+  scaling: Scaling | undefined,
+  unit: bigint,
+): WeightedSums {
+  const bitsOf = (power: Exponent): bigint => productUnitBits(sample, float, power);
+  // Integers were folded as differences from the smallest one, and all are converted to the finest unit.
+  const bias = isFloat(sample) ? 0n : biasOf(sample);
+  const w = weights << (bitsOf(2) - bitsOf(0));
+  const first = products << (bitsOf(2) - bitsOf(1));
+  const x = first - bias * w;
+  const squares = productsOfSquares - 2n * bias * first + bias * bias * w;
+  const [scale, offset] = [fractionOf(scaling?.scale ?? 1), fractionOf(scaling?.offset ?? 0)];
+  const both = scale.denominator * offset.denominator;
+  const mean = scale.numerator * offset.denominator * x + offset.numerator * scale.denominator * w;
+  const spread = (scale.numerator * offset.denominator) ** 2n * (w * squares - x * x);
+  return { w: w * both, mean, unit: (both << bitsOf(2)) * unit, spread };
 }
 
 /** A coordinate of the centre of the first cell with the smallest or largest value. Stored values decide. */

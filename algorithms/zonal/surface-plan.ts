@@ -10,6 +10,7 @@ import { requireOneSurface } from './surface-agreement.ts';
 import { extentOn, type PlacedRaster, placeRasters } from './surface-places.ts';
 import type { Totals, TotalsOptions } from './totals.ts';
 import type { AnyHistogram } from './types.ts';
+import { requireWeights } from './weights.ts';
 import { type CountJob, DEFAULT_MEMORY } from './zonal.ts';
 import { integerNotes, leftOutNotes, nearNotes, partNotes, repeatNotes, zoneNotes } from './zone-notes.ts';
 import { zonePositions } from './zone-positions.ts';
@@ -35,6 +36,7 @@ type SurfaceJob = CountJob & { readonly rasters: readonly RasterSource[] };
 export function planSurface(job: SurfaceJob): SurfacePlan {
   const { zones, rasters, binning, memoryBytes = DEFAULT_MEMORY, fill = 'union' } = job;
   requireOneSurface(rasters);
+  requireWeights(job, rasters);
   if (job.pixels === 'fractional') requireByArea(job);
   requireRoom(zones.names.length, binCount(binning), memoryBytes);
   for (const raster of rasters) requireLongitudes(raster);
@@ -79,11 +81,11 @@ export function totalsOptions(
   edges: BinEdges,
   slots: Slots,
 ): TotalsOptions {
-  const { zones, binning, statistics, pixels, selectsRanks, memoryBytes = DEFAULT_MEMORY } = job;
+  const { zones, binning, statistics, pixels, weights, selectsRanks, memoryBytes = DEFAULT_MEMORY } = job;
   const { sample, scaling } = rasters[0]!;
   return {
     ...{ zones: zones.names.length, sample, scaling, grids: rasters, slots, edges, memoryBytes },
-    ...{ binning, statistics, pixels, selectsRanks },
+    ...{ binning, statistics, pixels, weights, selectsRanks },
   };
 }
 

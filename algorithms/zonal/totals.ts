@@ -1,4 +1,4 @@
-import { areasInCells, type BinAreas, foldedByArea, zoneAreas } from './areas.ts';
+import { areasInCells, type BinAreas, foldedByArea, withProducts, zoneAreas } from './areas.ts';
 import { binAreas } from './bin-areas.ts';
 import type { BinEdges, Slots } from './binning.ts';
 import type { WindowPlace } from './cell-order.ts';
@@ -8,6 +8,7 @@ import {
   wantedFolds,
   wantedStatistics,
   wantedWeighted,
+  wantedWeights,
   wantsBinShares,
   wantsValueShares,
   wantsValues,
@@ -28,6 +29,8 @@ export interface WindowTotals {
   readonly weighted?: FoldedWindow;
   readonly valueShares?: WindowShares;
   readonly slotShares?: WindowShares;
+  readonly products?: FoldedWindow;
+  readonly outlineProducts?: FoldedWindow;
   readonly homes: HomeGroups;
   readonly place: WindowPlace;
   readonly unique?: UniqueRows;
@@ -89,8 +92,12 @@ export function createTotals(options: TotalsOptions): Totals {
   const records = wantedStatistics(options);
   const wanted = wantedFolds(options, sample);
   const folds = wanted.length > 0 ? createFoldTotals(wanted, zones) : undefined;
-  const wantedWeights = wantedWeighted(options, sample);
-  const weighted = wantedWeights.length > 0 ? createFoldTotals(wantedWeights, zones) : undefined;
+  const wantedAreas = wantedWeighted(options, sample);
+  const weighted = wantedAreas.length > 0 ? createFoldTotals(wantedAreas, zones) : undefined;
+  const [products, outlineProducts] = [false, true].map((isOutline) => {
+    const own = wantedWeights(options, sample, isOutline);
+    return own.length > 0 ? createFoldTotals(own, zones) : undefined;
+  });
   const hasEdges = binning.kind !== 'none' && binning.kind !== 'unique';
   const unique = wantsValues(options) ? createUniqueTotals(sample, memoryBytes, wantsValueShares(options)) : undefined;
   const slotShares = wantsBinShares(options) ? createShareRuns() : undefined;
@@ -104,6 +111,9 @@ export function createTotals(options: TotalsOptions): Totals {
       counts.add(members, window.counts);
       if (window.folded !== undefined) folds?.add(members, window.folded, window.homes, window.place);
       if (window.weighted !== undefined) weighted?.add(members, window.weighted, window.homes, window.place);
+      const { homes, place } = window;
+      if (window.products !== undefined) products?.add(members, window.products, homes, place);
+      if (window.outlineProducts !== undefined) outlineProducts?.add(members, window.outlineProducts, homes, place);
       if (window.unique !== undefined) unique?.add(members, window.unique);
       if (window.valueShares !== undefined) unique?.addShares(members, window.valueShares);
       if (window.slotShares !== undefined) slotShares?.add(shareRows(members, window.slotShares));
@@ -130,7 +140,8 @@ export function createTotals(options: TotalsOptions): Totals {
       const isUnique = binning.kind === 'unique';
       const areas = weighted && zoneAreas(found, weighted.folded);
       const whole = folds?.folded ?? new Map<number, Folded>();
-      const folded = weighted ? foldedByArea(whole, weighted.folded) : whole;
+      const byArea = weighted ? foldedByArea(whole, weighted.folded) : whole;
+      const folded = products ? withProducts(byArea, products.folded, outlineProducts?.folded) : byArea;
       const known = { ...found, areas, folded, values, ranks: ranks ?? ranksAmongPairs() };
       const ownBins = isUnique ? uniqueBins(values!) : bins;
       const areasOfBins = (): BinAreas =>

@@ -1,12 +1,13 @@
 import type { Column, Context } from '../../primitives/index.ts';
 import type { NarrowSample, RasterSource } from '../geometry/raster.ts';
-import type { Classifier } from './binning.ts';
+import { type Classifier, cellColumn } from './binning.ts';
 import { countCells } from './cell-counts.ts';
 import { isEncoded, type PlacedCells } from './cell-places.ts';
 import {
   countingWay,
   type Wanted,
   wantedFolds,
+  wantedProducts,
   wantedWeighted,
   wantsBinShares,
   wantsRows,
@@ -16,13 +17,14 @@ import {
 import type { Coverage } from './coverage.ts';
 import { deviceCells, encodedColumns } from './device-cells.ts';
 import { encodedHistogram } from './encoded-histogram.ts';
-import type { HomeGroups } from './exact-sums.ts';
+import { type HomeGroups, weightFloat } from './exact-sums.ts';
 import { hideCells } from './hidden-cells.ts';
 import { type OutlineShares, outlineShares } from './outline-shares.ts';
 import { outlineSums } from './outline-sums.ts';
 import { type SlotCounts, slotCounts } from './slot-counts.ts';
 import { type UniqueCounts, windowUnique } from './unique.ts';
 import { type WindowValues, windowValues } from './value-rows.ts';
+import { weightedOutlineSums, weightedSums } from './weighted-cells.ts';
 import { windowHistogram } from './window-histogram.ts';
 import { zoneRows } from './zone-cells.ts';
 import { foldRows, usePlaces, type WindowFolds } from './zone-folds.ts';
@@ -33,6 +35,9 @@ interface WindowCounts {
   readonly folded?: WindowFolds;
   /** By fractions: what was folded of the cells that outlines enter, with weights. */
   readonly weighted?: WindowFolds;
+  /** With weights: what was folded of all cells, and by fractions of those that outlines enter. */
+  readonly products?: WindowFolds;
+  readonly outlineProducts?: WindowFolds;
   /** The same for each value, and for each slot of the histogram. */
   readonly valueShares?: OutlineShares;
   readonly slotShares?: OutlineShares;
@@ -96,6 +101,12 @@ export function windowCounts(
   const limits = coverage.rows ? undefined : { masks: coverage.masks, visible: zones.masks };
   const met = outlines && { outlines, limits };
   const weighted = met && outlineSums(context, wantedWeighted(job, sample), met, coverage, found);
+  const own = placed.weights && {
+    ...{ ...found, powers: wantedProducts(job) },
+    weights: { cells: cellColumn(context, placed.weights), sample: weightFloat(job.weights!.sample)! },
+  };
+  const products = own && weightedSums(context, zones, own);
+  const outlineProducts = own && met && weightedOutlineSums(context, met, coverage, own);
   const sharesBy = (by: 'value' | 'slot'): OutlineShares => outlineShares(context, by, met!, coverage, found);
   const unique = wantsValues(job) ? windowUnique(context, sample, zones, column, classifier) : undefined;
   return {
@@ -103,6 +114,8 @@ export function windowCounts(
     ...(damage && { damage }),
     ...(rows?.folded && { folded: rows.folded }),
     ...(weighted && { weighted }),
+    ...(products && { products }),
+    ...(outlineProducts && { outlineProducts }),
     ...(met && wantsValueShares(job) && { valueShares: sharesBy('value') }),
     ...(met && wantsBinShares(job) && { slotShares: sharesBy('slot') }),
     ...(unique && { unique }),

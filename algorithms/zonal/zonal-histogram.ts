@@ -34,8 +34,16 @@ import type { ChosenStatistics, StatisticsOf } from './zone-statistics.ts';
  *
  * With every binning, ±Infinity counts as above or below, NaN as nodata, and −0 as 0.
  *
- * @throws `ArgumentError` for bins that do not increase or an invalid tile size, `GeometryError` for coordinates beyond
- * the grid, `OutOfMemoryError` if histograms or unique values do not fit in `memoryBytes`, the signal's reason if it is
+ * With `weights` w, `weighted_mean` is Σcwx / Σcw of scaled values x, with c = 1 or, by fractions, the fraction of a cell that is
+ * in the zone; `weighted_sum` is Σcwx, `weighted_variance` Σcw(x − mean)² / Σcw, and `weighted_stdev` its square root. All are exact
+ * and rounded once. They are NaN for a zone in which a cell with data has no weight (nodata, NaN or infinite) or an infinite
+ * value, and, but for the sum, if Σcw is 0. Weights may be negative; if the variance is, the standard deviation is NaN.
+ *
+ * @throws `ArgumentError` for bins that do not increase or an invalid tile size, and for weights: `zonal/weights-missing` if
+ * a statistic needs them, `zonal/weights-unused` if none does, `zonal/weights-merge` beside several rasters,
+ * `zonal/weights-grid` and `zonal/weights-crs` if their cells are others or their coordinate system is another,
+ * `zonal/weights-samples` for integers of 64 bits, `zonal/weights-scaling` for scale and offset. `GeometryError` for
+ * coordinates beyond the grid, `OutOfMemoryError` if histograms or unique values do not fit in `memoryBytes`, the signal's reason if it is
  * aborted.
  *
  * Source: Zhang and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters Using GPUs and

@@ -14,15 +14,17 @@ import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Column, Context } from '../../primitives/index.ts';
 import type { Box } from '../geometry/boxes.ts';
 import { aFill, type FillRule, someZones, type Zones } from '../geometry/polygons.ts';
-import { type Cells, type EncodedCells, isFloat, type RasterSource, type Window } from '../geometry/raster.ts';
+import { aRaster, type Cells, type EncodedCells, isFloat, type RasterSource, type Window } from '../geometry/raster.ts';
 import type { Classifier } from './binning.ts';
-import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readsEncoded } from './cell-places.ts';
+import { bytesOf, isEncoded, type PlacedCells, placeRows, readCells, readRows, readsEncoded } from './cell-places.ts';
 import {
   countingWay,
   mayCountEncoded,
   type Wanted,
   wantedFolds,
+  wantedProducts,
   wantedWeighted,
+  wantedWeights,
   wantsBinShares,
   wantsBinsOnly,
   wantsRows,
@@ -45,12 +47,15 @@ import { outlineShareWords } from './outline-shares.ts';
 import { outlineSumWords } from './outline-sums.ts';
 import { Overlay, type PlacedOverlay } from './overlay.ts';
 import { aPixels, type Pixels } from './pixels.ts';
+import { productHomes } from './product-sums.ts';
 import type { WindowShares } from './share-rows.ts';
 import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
 import { aBinning, type Binning } from './types.ts';
 import { uniqueBytes } from './unique.ts';
 import { type WindowValues, windowValuesBytes } from './value-rows.ts';
+import { weightedSumWords } from './weighted-cells.ts';
+import { readWeights } from './weights.ts';
 import { windowCounts } from './window-counts.ts';
 import { planWindow, type WindowPlan, type ZoneBoxes } from './window-plan.ts';
 import { placedRows } from './zone-cells.ts';
@@ -76,6 +81,11 @@ export interface ZonalJob<S extends ChosenStatistics = boolean, P extends Pixels
    * `['mean', 'count', 'nodata']`, in the order of the columns. Default true.
    */
   readonly statistics?: S | undefined;
+  /**
+   * The weights of the cells, for the statistics `weighted_mean`, `weighted_sum`, `weighted_variance` and `weighted_stdev`:
+   * a raster with the same cells, in any type but i64 and u64, without scale and offset. Only for a single raster.
+   */
+  readonly weights?: RasterSource | undefined;
   /** Side length of the tiles in cells: a multiple of 32 up to 4,096. Default 64. */
   readonly tile?: number | undefined;
   /**
@@ -161,6 +171,7 @@ export const JOB_FIELDS: FieldKinds<Omit<CountJob, 'selectsRanks'>> = {
   fill: optional(aFill),
   pixels: optional(aPixels),
   statistics: optional(aChoiceOfStatistics),
+  weights: optional(aRaster),
   tile: optional(aTileSide),
   memoryBytes: optional(aPositive()),
   channelBytes: optional(aPositive()),
@@ -199,7 +210,15 @@ function windowBytes(
   const withoutData = way === 'encoded' ? ((1 + tiles) * plan.tile ** 2) / 32 : mayHide ? hiding : 0;
   const hidden = withoutData + (hasTakenCells(plan.window, taken) ? hiding : 0);
   const values = wantsValues(job) ? uniqueBytes(plan, raster.sample) : job.selectsRanks ? windowValuesBytes(plan) : 0;
-  return 4 * (words + folded + hidden) + values;
+  return 4 * (words + folded + hidden + productWords(job, raster, plan, false)) + values;
+}
+
+/** Number of words for the weights of a window, and for folding the cells with them. */
+function productWords(job: CountJob, { sample }: RasterSource, plan: WindowPlan, isOutline: boolean): number {
+  const folds = wantedWeights(job, sample, isOutline);
+  if (folds.length === 0) return 0;
+  const { columns, rows } = plan.window;
+  return weightedSumWords(plan, folds) + (isOutline ? 0 : 2 * columns * rows);
 }
 
 interface LoadedWindow extends PartWindow {
@@ -207,11 +226,11 @@ interface LoadedWindow extends PartWindow {
 }
 
 /** Bytes needed to find the cells that outlines enter, and to fold them. */
-function lineBytes(job: CountJob, { sample }: RasterSource, lines: EdgeTable['lines'], plan: WindowPlan): number {
+function lineBytes(job: CountJob, raster: RasterSource, lines: EdgeTable['lines'], plan: WindowPlan): number {
   if (lines === undefined) return 0;
   if (job.pixels !== 'fractional') return 4 * touchWords(lines, plan);
   const rows = outlineRowsIn(lines, plan);
-  const sums = outlineSumWords(plan, rows, wantedWeighted(job, sample));
+  const sums = outlineSumWords(plan, rows, wantedWeighted(job, raster.sample)) + productWords(job, raster, plan, true);
   const isByValue = wantsValueShares(job) || wantsBinShares(job);
   const shares = isByValue ? outlineShareWords(outlineCellsIn(lines, plan)) : 0;
   return 4 * (outlineWords(lines, plan) + sums + shares);
@@ -262,13 +281,18 @@ export async function streamWindows(
     const { raster, taken, classifier } = part;
     if (!hasFreeCells(plan.window, taken)) return { ...planned, placed: placeRows(plan, NO_CELLS) };
     const isAlike = wantsBinsOnly(job) ? classifier.areInOneSlot : undefined;
-    const [placed, mask] = await Promise.all([
-      underWay.watch(readCells(raster, plan, stop, isAlike, context).then(hold)),
-      raster.readMask === undefined || readsEncoded(raster, plan)
+    // Weights lie row by row, and so must the cells.
+    const weighing = wantedProducts(job) > 0 ? job.weights : undefined;
+    const reading = weighing ? readRows(raster, plan, stop) : readCells(raster, plan, stop, isAlike, context);
+    const [placed, mask, weights] = await Promise.all([
+      underWay.watch(reading.then(hold)),
+      raster.readMask === undefined || (!weighing && readsEncoded(raster, plan))
         ? undefined
         : underWay.watch(raster.readMask(plan.window, stop)),
+      weighing && underWay.watch(readWeights(weighing, plan, stop)),
     ]);
-    return { ...planned, placed: mask?.includes(0) ? { ...placed, hidden: hiddenBits(plan, mask) } : placed };
+    const hidden = mask?.includes(0) ? { hidden: hiddenBits(plan, mask) } : {};
+    return { ...planned, placed: { ...placed, ...hidden, ...(weights && { weights }) } };
   };
   const count = async (loaded: LoadedWindow): Promise<number> => {
     const counting =
@@ -412,8 +436,9 @@ async function countWindow(
   const { plan, placed, part } = loaded;
   const { raster, taken } = part;
   const { sample, nodata } = raster;
-  const { cells } = placed;
-  const homes = isFloat(sample) && !isEncoded(cells) ? homeGroups(cells, nodata) : NO_HOMES;
+  const { cells, weights } = placed;
+  const ownHomes = isFloat(sample) && !isEncoded(cells) ? homeGroups(cells, nodata) : NO_HOMES;
+  const homes = weights && !isEncoded(cells) ? { ...ownHomes, ...productHomes(cells, weights, nodata) } : ownHomes;
   const cover = await coverWindow(context, job, loaded);
   const { values, ...results } = context.scope(() => {
     const { zones, leftOut } = leaveOut(context, cover(), taken);

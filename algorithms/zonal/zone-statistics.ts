@@ -94,6 +94,12 @@ function isFamily(record: Statistic | StatisticFamily): record is StatisticFamil
   return 'parameter' in record;
 }
 
+/** Those of some names of statistics that need weights. */
+export function weightedAmong(names: readonly string[]): readonly string[] {
+  const needsWeights = (record: Statistic): boolean => 'folds' in record && record.folds.includes('weights');
+  return names.filter((name) => needsWeights(statisticNamed(name)!));
+}
+
 /** The word before the parentheses, and what stands in them. */
 function wordsOf(text: string): { readonly name: string; readonly parameter: string | undefined } {
   const [, name, parameter] = /^([^()]*)\(([^()]*)\)$/.exec(text) ?? [];
@@ -111,6 +117,8 @@ function flawOfName(text: string): Pick<Flaw, 'expected' | 'remedy'> | undefined
   if (statisticNamed(text) !== undefined) return undefined;
   const { name, parameter } = wordsOf(text);
   const record = STATISTICS.find((each) => each.name === name);
+  const instead = REFUSED[name];
+  if (instead !== undefined) return { expected: `a statistic (${name} is not offered)`, remedy: instead };
   if (record === undefined) {
     const quantile = quantileMeant(text);
     if (quantile !== undefined) return { expected: 'the name of a statistic', remedy: `Did you mean ${quantile}?` };
@@ -136,6 +144,12 @@ function quantileMeant(text: string): string | undefined {
   const share = Number(number) <= 1 && mayBeShare ? Number(number) : Number(`${number}e-2`);
   return `quantile${kind === '_disc' ? '_disc' : ''}(${share})`;
 }
+
+/** Statistics of other programs that are not offered, with what to do. */
+const REFUSED: { readonly [name: string]: string } = {
+  weighted_frac:
+    'Count a raster that is 1 where the value is, and else 0: its weighted_mean is the share of that value.',
+};
 
 /** Names that other programs have for statistics. */
 const MEANT: { readonly [name: string]: string } = {

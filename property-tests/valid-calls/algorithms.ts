@@ -76,6 +76,7 @@ const raster = {
   'reuse?': none,
   close: async () => {},
 };
+const { 'scaling?': _, ...masses } = raster;
 const job = { zones, raster, binning: { kind: 'even', low: 0, high: 4, width: 2 } };
 const plainRaster = { ...grid, crs: 'EPSG:4326', sample: 'u8', nodata: 0, blockColumns: 2, blockRows: 2 } as const;
 export const histogram: zonal.ZonalHistogram = await zonal.zonalHistogram(context, {
@@ -371,6 +372,18 @@ export const algorithmCalls: ValidCalls = {
       'job.rasters.0.read: a function': USERS_READER['job.raster.read: a function'],
       'job.rasters.0.readMask: a function': 'likewise',
     },
+  },
+  'zonalHistogram with weights': {
+    args: () => ({
+      context,
+      job: { zones, raster, weights: masses, binning: { kind: 'none' }, statistics: ['weighted_mean'] },
+    }),
+    takes: {
+      ...USERS_READER,
+      'job.weights.read: a function': USERS_READER['job.raster.read: a function'],
+      'job.weights.readMask: a function': 'likewise',
+    },
+    call: (...args: unknown[]) => (zonal.zonalHistogram as (...all: unknown[]) => unknown)(...args),
   },
   'zonalHistogram by edges': {
     args: () => ({ context, job: { zones, raster, binning: { kind: 'edges', edges: [0, 2, 4] } } }),
