@@ -1,7 +1,7 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Pixels } from '../algorithms/zonal/pixels.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
-import { aChoiceOfStatistics, DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
+import { aChoiceOfStatistics, DEFAULT_NAMES, weightedAmong } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { ChosenAttributes } from '../formats/zone-attributes.ts';
 import {
@@ -40,6 +40,8 @@ export interface ZonalOptions extends ComputeOptions {
   readonly rasters: readonly string[];
   /** Whether several rasters are parts of one surface. */
   readonly merge: boolean;
+  /** Path of the raster of weights. Undefined: none. */
+  readonly weights: string | undefined;
   readonly binning: Binning;
   /** Whether the user gave bins. If not, only statistics are written. */
   readonly binsGiven: boolean;
@@ -87,6 +89,12 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     repeats: true,
   },
   { name: 'merge', group: 'Input', help: 'count several rasters as parts of one surface' },
+  {
+    name: 'weights',
+    group: 'Input',
+    value: 'FILE',
+    help: 'weights of cells (first band, same grid), for --stat weighted_mean',
+  },
   { name: 'bins', group: 'Bins', value: 'LO:HI:WIDTH', help: 'bins of equal width, such as 0:1:0.05' },
   { name: 'edges', group: 'Bins', value: 'A,B,C…', help: 'bins between strictly increasing edges' },
   { name: 'unique', group: 'Bins', help: 'one bin for every distinct value' },
@@ -215,6 +223,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     zones: text(values, 'zones') ?? missing('zones'),
     rasters: repeated.get('raster') ?? missing('raster'),
     merge: values.has('merge'),
+    weights: text(values, 'weights'),
     binning: parseBinning(values),
     binsGiven: !wantsStatisticsAlone(values),
     zoneOptions: parseReading(values),
@@ -241,6 +250,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
   checkStandardOutput(options);
   checkOutputNames(options, values.has('format'));
   checkStatistics(options);
+  checkWeights(options);
   checkPlotStatistic(values);
   return options;
 }
@@ -374,6 +384,27 @@ function checkStatistics({ statistics, stats, wide, format }: ZonalOptions): voi
   if (statistics === undefined || stats !== undefined || format === 'json') return;
   throw new UsageError('usage/contradiction', '--stat names statistics that no output has.', {
     remedy: 'Say where they go with --stats FILE (- is stdout), or write JSON with --format json.',
+  });
+}
+
+/** Throws if weights are given that nothing needs or that cannot be used, or if statistics lack them. */
+function checkWeights({ weights, statistics = [], plot, plotStatistic, merge, queue }: ZonalOptions): void {
+  const needing = weightedAmong(plot === undefined ? statistics : [...statistics, plotStatistic]);
+  if (weights === undefined) {
+    if (needing.length === 0) return;
+    throw new UsageError('usage/contradiction', `${needing[0]} needs weights.`, {
+      remedy: 'Name a raster of weights on the same grid with --weights FILE.',
+    });
+  }
+  if (needing.length === 0) {
+    throw new UsageError('usage/contradiction', '--weights serves no statistic that is asked for.', {
+      remedy: 'Name one, such as --stat weighted_mean, or leave --weights out.',
+    });
+  }
+  const other = merge ? '--merge' : queue === undefined ? undefined : 'a queue';
+  if (other === undefined) return;
+  throw new UsageError('usage/contradiction', `--weights and ${other} exclude each other.`, {
+    remedy: merge ? 'Count each raster by itself.' : 'Count in this process, without --queue and QUADRILLE_QUEUE.',
   });
 }
 

@@ -9,7 +9,9 @@ import type {
   SurfaceJob,
   ZonalJob,
 } from '../algorithms/zonal/index.ts';
+import { requireWeightsOn } from '../algorithms/zonal/weights-agreement.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
+import { sameCrs } from '../formats/crs.ts';
 import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
@@ -28,6 +30,8 @@ export interface Counting {
   readonly prefixes?: readonly string[] | undefined;
   /** The rasters as they are counted, one surface after the other. */
   readonly surfaces: readonly (readonly CountedRaster[])[];
+  /** The weights of the cells of each raster. */
+  readonly weights?: RasterSource | undefined;
   take(notes: readonly Note[]): void;
   readonly log: Log;
   readonly signal: AbortSignal;
@@ -67,6 +71,11 @@ export async function countHere<C extends RunContext>(
   const sizes = surfaces.map((rasters) => cellsOf(rasters));
   const allCells = sizes.reduce((sum, cells) => sum + cells, 0);
   let before = 0;
+  // Weights that do not suit the last raster are refused before the first one is counted.
+  for (const { raster } of surfaces.flat()) {
+    const weights = weightsOf(counting, raster);
+    if (weights) requireWeightsOn(raster, weights);
+  }
   await watched(counting, context, async (common) => {
     // Rasters on one grid share where zones lie.
     const { overlay: memoryBytes } = sharesOf(counting.options.memoryBytes);
@@ -77,7 +86,7 @@ export async function countHere<C extends RunContext>(
       const onProgress = (done: number): void => job.onProgress?.(before + done, allCells);
       const [{ raster }] = rasters as readonly [CountedRaster];
       const histogram = await (rasters.length === 1
-        ? parts.zonalHistogram(context, { ...job, raster, onProgress })
+        ? parts.zonalHistogram(context, { ...job, raster, weights: weightsOf(counting, raster), onProgress })
         : parts.surfaceHistogram(context, {
             ...job,
             rasters: rasters.map((each) => each.raster),
@@ -90,6 +99,12 @@ export async function countHere<C extends RunContext>(
       before += sizes[surface]!;
     }
   });
+}
+
+/** The weights, with the system of the raster if it is the same by another name, or was assumed. */
+function weightsOf({ weights, options }: Counting, { crs, ownCrs }: RasterSource): RasterSource | undefined {
+  const isSame = weights && (options.zoneOptions.crs !== undefined || sameCrs(crs, weights.crs));
+  return isSame ? { ...weights, crs, ownCrs } : weights;
 }
 
 export function cellsOf(rasters: readonly CountedRaster[]): number {

@@ -9,6 +9,12 @@ const FIRST: ReadonlySet<string> = new Set([
   ...['bins', 'edges', 'unique', 'out', 'plot', 'backend', 'memory', 'quiet', 'help'],
 ]);
 
+/** The names of statistics. Those of weights are one on a page that is a screen. */
+const NAMES: readonly string[] = [
+  ...STATISTICS_DESCRIBED.map(([name]) => name).filter((name) => !name.startsWith('weighted_')),
+  'weighted_…',
+];
+
 /** The text of `quadrille zonal --help`. */
 export const ZONAL_FIRST_HELP: string = `quadrille zonal --zones FILE --raster FILE… --stats FILE [options]
 quadrille zonal --zones FILE --raster FILE… --bins LO:HI:WIDTH [options]
@@ -17,7 +23,7 @@ Statistics or histograms of the raster cells in each zone.
 
 ${describe(ZONAL_SPECS.filter(({ name }) => FIRST.has(name)))}
 
-Names for --stat: ${STATISTICS_DESCRIBED.map(([name]) => name).join(' ')}
+Names for --stat: ${NAMES.join(' ')}
 
 Example:
   quadrille zonal --zones counties.json --raster ndvi.tif --stats - --stat mean,median

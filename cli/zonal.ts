@@ -63,7 +63,8 @@ export async function runZonal<C extends RunContext>(
   const files = filesAmong([options.out, options.stats, options.plot]);
   const { paths, again } = await rasterFiles(options.rasters);
   if (paths.length > 1 && !options.merge) checkOneTable(options);
-  await using outputs = await stageRun([options.zones, ...paths], files, surroundings);
+  const inputs = [options.zones, ...paths, ...(options.weights === undefined ? [] : [options.weights])];
+  await using outputs = await stageRun(inputs, files, surroundings);
   const write: ZonalWrite = async (path, chunks) => {
     if (path === '-') await writeToStdout(surroundings.stdout, chunks, surroundings.signal);
     else await outputs.write(path, chunks, surroundings.signal);
@@ -121,16 +122,22 @@ async function compute<C extends RunContext>(
   const opening = openRasters(paths, options.bands, (path, band) =>
     openRaster(options, path, band, paths.length === 1 && !onQueue, parts),
   );
+  const weighing =
+    options.weights === undefined
+      ? undefined
+      : openRaster({ ...options, rasterOptions: OF_WEIGHTS }, options.weights, 1, false, parts);
   const starting = onQueue === undefined ? openContext(options, parts.openContext) : undefined;
   // These promises are awaited later, so that errors of the zones are reported first. The handlers prevent unhandled
   // rejections.
-  for (const part of [opening, starting]) part?.catch(() => {});
+  for (const part of [opening, weighing, starting]) part?.catch(() => {});
   try {
     const { zones, notes: zoneNotes, attributes: read } = await reading;
     take(zoneNotes);
     signal.throwIfAborted();
     const opened = await opening;
     take(notesOnRasters(opened.map(({ path, raster }) => ({ path, notes: raster.notes }))));
+    const given = await weighing;
+    take((given?.notes ?? []).map((note) => ({ ...note, message: `${options.weights}: ${note.message}` })));
     const reconciled = reconcileAll(options, zones, opened);
     take(notesOnRasters(reconciled));
     signal.throwIfAborted();
@@ -148,6 +155,7 @@ async function compute<C extends RunContext>(
       attributes: read && attributes,
       prefixes,
       surfaces,
+      weights: given,
       take,
       log,
       signal,
@@ -166,11 +174,15 @@ async function compute<C extends RunContext>(
       gridSteps: distinctSteps(rasters),
     };
   } finally {
-    const [context, opened] = await Promise.allSettled([starting, opening]);
+    const [context, opened, weights] = await Promise.allSettled([starting, opening, weighing]);
+    if (weights.status === 'fulfilled') await weights.value?.close();
     if (context.status === 'fulfilled') await context.value?.close();
     if (opened.status === 'fulfilled') await closeAll(opened.value);
   }
 }
+
+/** How weights are read, whatever the options of the raster are. */
+const OF_WEIGHTS: ZonalOptions['rasterOptions'] = { nodata: undefined, mask: 'all', raw: false };
 
 function openRaster<C extends RunContext>(
   { rasterOptions, memoryBytes }: ZonalOptions,

@@ -117,13 +117,13 @@ function flawOfName(text: string): Pick<Flaw, 'expected' | 'remedy'> | undefined
   if (statisticNamed(text) !== undefined) return undefined;
   const { name, parameter } = wordsOf(text);
   const record = STATISTICS.find((each) => each.name === name);
-  const instead = REFUSED[name];
-  if (instead !== undefined) return { expected: `a statistic (${name} is not offered)`, remedy: instead };
+  const instead = REFUSED.get(name);
+  if (instead !== undefined) return { expected: 'a statistic that is offered', remedy: instead };
   if (record === undefined) {
     const quantile = quantileMeant(text);
     if (quantile !== undefined) return { expected: 'the name of a statistic', remedy: `Did you mean ${quantile}?` };
     const bare = STATISTICS.map((each) => each.name);
-    const meant = nearestName(MEANT[name.toLowerCase()] ?? name, bare);
+    const meant = nearestName(MEANT.get(name.toLowerCase()) ?? name, bare);
     const written = STATISTICS_DESCRIBED.map(([each]) => each);
     const others = `Choose from ${written.join(', ')}.`;
     return { expected: 'the name of a statistic', remedy: remedyFor(written[bare.indexOf(meant ?? '')], others) };
@@ -146,26 +146,30 @@ function quantileMeant(text: string): string | undefined {
 }
 
 /** Statistics of other programs that are not offered, with what to do. */
-const REFUSED: { readonly [name: string]: string } = {
-  weighted_frac:
+const REFUSED: ReadonlyMap<string, string> = new Map([
+  [
+    'weighted_frac',
     'Count a raster that is 1 where the value is, and else 0: its weighted_mean is the share of that value.',
-};
+  ],
+]);
 
 /** Names that other programs have for statistics. */
-const MEANT: { readonly [name: string]: string } = {
-  minimum: 'min',
-  maximum: 'max',
-  average: 'mean',
-  avg: 'mean',
-  total: 'sum',
-  std: 'stdev',
-  sd: 'stdev',
-  stddev: 'stdev',
-  var: 'variance',
-  majority: 'mode',
-  unique: 'variety',
-  percentile: 'quantile',
-};
+const MEANT: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    minimum: 'min',
+    maximum: 'max',
+    average: 'mean',
+    avg: 'mean',
+    total: 'sum',
+    std: 'stdev',
+    sd: 'stdev',
+    stddev: 'stdev',
+    var: 'variance',
+    majority: 'mode',
+    unique: 'variety',
+    percentile: 'quantile',
+  }),
+);
 
 /** Accepts a list of names of statistics, each once. */
 const someStatisticNames: Kind = (given, path) => {
