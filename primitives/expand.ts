@@ -82,13 +82,34 @@ export function expand<R extends Shape>(
   options: ExpandOptions = {},
 ): ColumnsOf<R> | Promise<ColumnsOf<R>> {
   requireOptions('expand', OPTIONS, options);
+  return expandTo('expand', rows, counts, functor, options);
+}
+
+/** As {@link expand} with a capacity, for another primitive, which error messages name. */
+export function expandRows<R extends Shape>(
+  primitive: string,
+  rows: Table,
+  counts: Column<'u32'>,
+  functor: ExpandFunctor<R>,
+  capacity: number,
+): ColumnsOf<R> {
+  return expandTo(primitive, rows, counts, functor, { capacity }) as ColumnsOf<R>;
+}
+
+function expandTo<R extends Shape>(
+  primitive: string,
+  rows: Table,
+  counts: Column<'u32'> | number,
+  functor: ExpandFunctor<R>,
+  options: ExpandOptions,
+): ColumnsOf<R> | Promise<ColumnsOf<R>> {
   const { capacity, expected, captures = {} } = options;
-  const request = inNamedContext('expand', options, () => expansionOf(rows, counts, functor, captures));
+  const request = inNamedContext(primitive, options, () => expansionOf(rows, counts, functor, captures));
   const { context } = request;
-  const place = (): PlacedRows => placeRows('expand', context, request.counts);
+  const place = (): PlacedRows => placeRows(primitive, context, request.counts);
   const make = ({ offsets }: PlacedRows, length: number | DeviceLength): ColumnsOf<R> =>
     spreadRows(request, { offsets, length });
-  return makePlaced('expand', context, { capacity, expected }, place, make);
+  return makePlaced(primitive, context, { capacity, expected }, place, make);
 }
 
 function expansionOf<R extends Shape>(

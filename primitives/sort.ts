@@ -1,7 +1,7 @@
 import { promiseGiven, requireOptions, wrongArgument } from './checks/arguments.ts';
 import { ArgumentError } from './checks/errors.ts';
 import { describeGiven, isPromise, isRecord, shortened } from './checks/given.ts';
-import { aFlag, anything, type FieldKinds, someRecord } from './checks/kinds.ts';
+import { aFlag, anArrayOf, anything, eitherOf, type FieldKinds, someRecord } from './checks/kinds.ts';
 import {
   Column,
   type ColumnOwner,
@@ -30,36 +30,53 @@ export type SortKeys =
   | Column<'f32'>
   | { readonly lo: Column<'u32'>; readonly hi: Column<'u32'> };
 
+/**
+ * Several keys of each row: rows are sorted by the first, those that are equal in it by the second, and so on. `sort`
+ * returns the sorted keys as a list too.
+ */
+export type SortKeyList = readonly SortKeys[];
+
 export interface SortOptions extends ContextOption {
-  /** Whether to sort in descending order. Rows with equal keys still keep their order. */
-  readonly descending?: boolean;
+  /**
+   * Whether to sort in descending order. Rows with equal keys still keep their order. For several keys, a flag for all
+   * or a list with one for each.
+   */
+  readonly descending?: boolean | readonly boolean[];
   /**
    * Sorts only by bits `from` to `to − 1` of the keys. Bit 0 is the lowest. Fewer bits take fewer passes. Keys of i32
    * and f32 are first mapped to u32 keys with the same order, and the bits are those of the u32 keys. The u32 key of an
-   * i32 is the i32 with its sign bit inverted.
+   * i32 is the i32 with its sign bit inverted. Not for several keys.
    */
   readonly bits?: { readonly from: number; readonly to: number };
 }
 
-const OPTIONS: FieldKinds<SortOptions> = { descending: aFlag, bits: someRecord, context: anything };
+const OPTIONS: FieldKinds<SortOptions> = {
+  descending: eitherOf('a boolean, or a list of booleans for several keys', aFlag, anArrayOf(aFlag)),
+  bits: someRecord,
+  context: anything,
+};
 
 /**
- * The keys in ascending order.
+ * The keys in ascending order. Of several keys of each row, the first decides, and the others where those before are
+ * equal.
  *
  * f32 keys are sorted by the total order of IEEE 754, −NaN < −∞ < … < −0 < +0 < … < +∞ < NaN, and their bits do not
  * change.
  *
- * - Work O(n · bits / 8), span O(bits / 8 · log n): a radix sort, least significant digit first. Deterministic, stable.
+ * - Work O(n · bits / 8), span O(bits / 8 · log n): a radix sort, least significant digit first; for several keys, of all
+ *   their bits. Deterministic, stable.
  * - An empty input gives an empty result. Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `out = keys.toSorted((a, b) => a - b)`.
  *
  * Source: Adinets and Merrill, Onesweep: A Faster Least Significant Digit Radix Sort for GPUs, 2022.
  *
- * @throws {@link ArgumentError} if `bits` is not a range of the keys' bits, or an option is unknown.
+ * @throws {@link ArgumentError} `sort/bits` if `bits` is not a range of the keys' bits, or there are several keys;
+ * `sort/keys` for keys that cannot be sorted, `sort/descending` for a list of flags that has not one for each of several
+ * keys; or an option is unknown.
  * @example
  * await ctx.read(sort(ctx.column(Int32Array.of(3, -1, 2)))); // Int32Array [-1, 2, 3]
  */
-export function sort<K extends SortKeys>(keys: K, options: SortOptions = {}): K {
+export function sort<K extends SortKeys | SortKeyList>(keys: K, options: SortOptions = {}): K {
   return sortRows('sort', keys, undefined, options).keys;
 }
 
@@ -73,8 +90,12 @@ export function sort<K extends SortKeys>(keys: K, options: SortOptions = {}): K 
  * const keys = ctx.column(Uint32Array.of(3, 1, 2));
  * await ctx.read(sortByKey(keys, { row: sequence(3) }));
  * // { keys: Uint32Array [1, 2, 3], values: { row: Uint32Array [1, 2, 0] } }
+ *
+ * const [shelf, height] = [ctx.column(Uint32Array.of(2, 1, 2)), ctx.column(Float32Array.of(10, 30, 20))];
+ * const { values } = sortByKey([shelf, height], sequence(3), { descending: [false, true] });
+ * await ctx.read(values); // Uint32Array [1, 2, 0]
  */
-export function sortByKey<K extends SortKeys, V extends Table>(
+export function sortByKey<K extends SortKeys | SortKeyList, V extends Table>(
   keys: K,
   values: V,
   options: SortOptions = {},
@@ -92,13 +113,57 @@ export function sortByKey<K extends SortKeys, V extends Table>(
  * @example
  * await ctx.read(sortPermutation(ctx.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 0]
  */
-export function sortPermutation(keys: SortKeys, options: SortOptions = {}): Column<'u32'> {
+export function sortPermutation(keys: SortKeys | SortKeyList, options: SortOptions = {}): Column<'u32'> {
   requireOptions('sortPermutation', OPTIONS, options);
-  const columns = keyColumns(keys, 'sortPermutation');
+  const given = keysGiven('sortPermutation', keys, options);
+  const columns = given.flatMap((key) => key.columns);
   const context = inNamedContext('sortPermutation', options, () => requireContext(columns, 'sortPermutation'));
   commonLength(columns, 'sortPermutation');
-  const bits = bitsOf(columns, options);
-  return context.scope(() => permutationOf(context, columns, bits, options.descending ?? false));
+  return context.scope(() => permutationBy(context, given.flatMap(wordsToSort)));
+}
+
+/** A key of each row: its columns, the most significant word first. */
+interface GivenKey {
+  readonly columns: readonly Column[];
+  readonly bits: BitRange;
+  readonly descending: boolean;
+}
+
+/** The keys that a primitive was given: one, or several in a list. */
+function keysGiven(call: string, keys: SortKeys | SortKeyList, options: SortOptions): readonly GivenKey[] {
+  const { descending = false, bits } = options;
+  if (!isList(keys)) {
+    const columns = keyColumns(keys, call);
+    if (typeof descending === 'boolean') return [{ columns, bits: bitsOf(columns, bits), descending }];
+    throw wrongDirections('one key', descending);
+  }
+  if (keys.length === 0) throw wrongArgument(call, 'keys', keys, 'at least one key', { code: 'sort/keys' });
+  const listed = keys.map((key, i) => keyColumns(key, call, `keys[${i}]`));
+  if (bits !== undefined) {
+    throw new ArgumentError('sort/bits', 'Several keys are sorted by all of their bits.', {
+      expected: 'no option bits',
+      remedy: 'Sort by one key, or by keys of which map takes the bits.',
+    });
+  }
+  if (typeof descending !== 'boolean' && descending.length !== keys.length) {
+    throw wrongDirections(`${keys.length} keys`, descending);
+  }
+  return listed.map((columns, i) => ({
+    columns,
+    bits: bitsOf(columns, undefined),
+    descending: typeof descending === 'boolean' ? descending : descending[i]!,
+  }));
+}
+
+function isList(keys: SortKeys | SortKeyList): keys is SortKeyList {
+  return Array.isArray(keys);
+}
+
+function wrongDirections(expected: string, given: readonly boolean[]): ArgumentError {
+  return new ArgumentError('sort/descending', 'The option descending does not fit the keys.', {
+    expected: `a boolean, or a list of booleans for several keys; for ${expected} here`,
+    got: `a list of ${given.length}`,
+  });
 }
 
 /** The columns of keys, the most significant word first. Throws if the keys have a type that cannot be sorted. */
@@ -124,21 +189,26 @@ function wrongKeys(keys: unknown, call: string, argument: string): ArgumentError
   });
 }
 
-function sortRows<K extends SortKeys, V extends Table>(
+function sortRows<K extends SortKeys | SortKeyList, V extends Table>(
   primitive: string,
   keys: K,
   values: V | undefined,
   options: SortOptions,
 ): { readonly keys: K; readonly values?: V } {
   requireOptions(primitive, OPTIONS, options);
-  const columns = keyColumns(keys, primitive);
+  const given = keysGiven(primitive, keys, options);
+  const columns = given.flatMap((key) => key.columns);
   const payloads = values === undefined && primitive === 'sort' ? [] : columnsOf(values!, primitive, 'values');
   const context = inNamedContext(primitive, options, () => requireContext([...columns, ...payloads], primitive));
   commonLength([...columns, ...payloads], primitive);
-  const bits = bitsOf(columns, options);
-  const descending = options.descending ?? false;
   return context.scope(() => {
     const [key, low] = columns as [Column, Column?];
+    const [{ bits, descending }] = given as [GivenKey];
+    if (isList(keys)) {
+      const rows = { keys: Object.fromEntries(keys.entries()), values: values ?? {} };
+      const sorted = context.materialize(gather(rows, permutationBy(context, given.flatMap(wordsToSort))));
+      return { ...sorted, keys: keys.map((_, i) => sorted.keys[i]) } as never;
+    }
     if (low !== undefined && payloads.length === 0) {
       const sorted = sortPairsOfWords(
         context,
@@ -149,16 +219,16 @@ function sortRows<K extends SortKeys, V extends Table>(
       return { keys: sorted as K, values } as never;
     }
     if (low !== undefined) {
-      const order = permutationOf(context, columns, bits, descending);
-      return context.materialize(gather({ keys, values: values ?? {} }, order)) as never;
+      const order = permutationBy(context, given.flatMap(wordsToSort));
+      return context.materialize(gather({ keys: keys as Table, values: values ?? {} }, order)) as never;
     }
     if (payloads.length <= 1) {
       const sorted = sortWords(context, key, payloads[0], bits, descending);
-      return { keys: sorted.keys as K, values: values && withColumns(values, [sorted.payload!]) } as never;
+      return { keys: sorted.keys as Table as K, values: values && withColumns(values, [sorted.payload!]) } as never;
     }
     const sorted = sortWords(context, key, sequence(key.length), bits, descending);
     const order = sorted.payload as Column<'u32'>;
-    return { keys: sorted.keys as K, values: context.materialize(gather(values!, order)) };
+    return { keys: sorted.keys as Table as K, values: context.materialize(gather(values!, order)) };
   });
 }
 
@@ -198,23 +268,29 @@ function sortWords(
   return { keys: keysOfSortable(sortedKeys, keys.type, descending), payload: sortedPayload };
 }
 
+/** A word of the keys of rows, and the bits by which rows are sorted. */
+export interface WordToSort {
+  readonly words: Column<'u32'>;
+  readonly bits: BitRange;
+}
+
+/** The words of a key that have bits to sort by, the most significant first. */
+function wordsToSort({ columns, bits, descending }: GivenKey): WordToSort[] {
+  const words = sortedWords(columns, bits).toReversed();
+  return words.map(([column, range]) => ({ words: sortableWords(column, descending), bits: range }));
+}
+
 /**
- * The row indices in the order of the keys. Sorts by one word after another, from the least to the most significant.
- * Each sort is stable.
+ * The row indices in the order of words, the most significant first. Sorts by one word after another, from the least to
+ * the most significant. Each sort is stable.
  */
-function permutationOf(
-  context: ColumnOwner,
-  columns: readonly Column[],
-  bits: BitRange,
-  descending: boolean,
-): Column<'u32'> {
-  const { length } = columns[0]!;
+export function permutationBy(context: ColumnOwner, words: readonly WordToSort[]): Column<'u32'> {
+  const { length } = words[0]!.words;
   let order: Column<'u32'> | undefined;
-  for (const [column, range] of sortedWords(columns, bits)) {
-    const words = sortableWords(column, descending);
+  for (const { words: own, bits } of words.toReversed()) {
     const sorted = context.stored('u32', length);
     const before = order ?? sequence(length);
-    radixSort(context, order === undefined ? words : gather(words, order), before, range, undefined, sorted);
+    radixSort(context, order === undefined ? own : gather(own, order), before, bits, undefined, sorted);
     order = sorted;
   }
   return order!;
@@ -264,7 +340,7 @@ function cellOf(column: Column): Cell {
   return { buffer, word: offset };
 }
 
-function bitsOf(columns: readonly Column[], { bits }: SortOptions): BitRange {
+function bitsOf(columns: readonly Column[], bits: SortOptions['bits']): BitRange {
   const width = 32 * columns.length;
   const { from, to } = bits ?? { from: 0, to: width };
   if (Number.isInteger(from) && Number.isInteger(to) && 0 <= from && from <= to && to <= width) return { from, to };

@@ -27,6 +27,7 @@ import { sampleWeightedLaws } from './sample-weighted.ts';
 import { scanLaws } from './scan.ts';
 import { scatterLaws } from './scatter.ts';
 import { searchLaws } from './search.ts';
+import { segmentedReduceLaws } from './segmented-reduce.ts';
 import { selectKthLaws } from './select-kth.ts';
 import { sequenceLaws } from './sequence.ts';
 import { shuffleLaws } from './shuffle.ts';
@@ -35,6 +36,7 @@ import { sortLaws } from './sort.ts';
 import { stencilLaws } from './stencil.ts';
 import { tileHistogramsLaws } from './tile-histograms.ts';
 import { tileSumsLaws } from './tile-sums.ts';
+import { topKLaws } from './top-k.ts';
 import { transposeLaws } from './transpose.ts';
 import { unfoldLaws } from './unfold.ts';
 import { weightedHistogramLaws } from './weighted-histogram.ts';
@@ -68,12 +70,14 @@ export const primitiveLaws: readonly Law[] = [
   ...concatenateLaws,
   ...copyIfLaws,
   ...reduceByKeyLaws,
+  ...segmentedReduceLaws,
   ...sortLaws,
   ...shuffleLaws,
   ...sampleWeightedLaws,
   ...searchLaws,
   ...mergeLaws,
   ...selectKthLaws,
+  ...topKLaws,
   ...histogramLaws,
   ...weightedHistogramLaws,
   ...expandLaws,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { Column } from '../../primitives/columns/column.ts';
 import { gather } from '../../primitives/gather.ts';
-import { type SortOptions, sort, sortByKey, sortPermutation } from '../../primitives/sort.ts';
+import { type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from '../../primitives/sort.ts';
 import { type HostRows, rowsOf } from '../arbitraries/columns.ts';
 import type { HostKind } from '../arbitraries/host-kinds.ts';
 import { type Presentation, present, presentation } from '../arbitraries/presentations.ts';
@@ -47,6 +47,20 @@ const sortCase: fc.Arbitrary<Case> = fc
       how: presentation,
     });
   });
+
+/** Several keys of each row, of which the first have few values. */
+const severalKeys = fc
+  .uniqueArray(fc.constantFrom('tiny' as const, 'byte' as const, 'whole' as const, 'float' as const, 'wide' as const), {
+    minLength: 1,
+  })
+  .chain((kinds) =>
+    fc.record({
+      kinds: fc.constant(kinds),
+      rows: rowsOf({ tiny: 'tiny', byte: 'u8', whole: 'i32', float: 'f32', low: 'u32' }),
+      descending: fc.oneof(fc.boolean(), fc.array(fc.boolean(), { minLength: kinds.length, maxLength: kinds.length })),
+      how: presentation,
+    }),
+  );
 
 /** The expected order of all rows, as a list of row numbers. */
 function sortedOrder({ kind, rows, options }: Case): number[] {
@@ -97,6 +111,32 @@ export const sortLaws: readonly Law[] = [
       assertSameBytes(result.sorted as never, result.gathered as never, 'sorted', true);
     },
   ),
+  law('several keys sort rows by the first, then by the second, and so on', [severalKeys], async (run, each) => {
+    const { rows, kinds, descending, how } = each;
+    const result = await run((context) => {
+      const table = present(context, rows, how) as { readonly [name: string]: Column };
+      const keys = kinds.map((name) =>
+        name === 'wide' ? { lo: table.low, hi: table.tiny } : table[name],
+      ) as SortKeys[];
+      const sorted = sortByKey(keys, pickFields(table, Object.keys(rows)), { descending });
+      const order = sortPermutation(keys, { descending });
+      const [byKey, again] = [sorted.keys, sort(keys, { descending })].map((list) =>
+        Object.fromEntries(list.entries()),
+      );
+      return { order, sorted: sorted.values, keys: byKey!, again: again! };
+    });
+    const numbers = kinds.map((name) => {
+      if (name === 'wide') return Array.from(rows.low, (low, row) => rows.tiny[row]! * 2 ** 32 + low);
+      return sortableBits(name === 'float' ? 'f32' : name === 'whole' ? 'i32' : 'u32', rows[name]);
+    });
+    const signs = kinds.map((_, i) => ((typeof descending === 'boolean' ? descending : descending[i]) ? -1 : 1));
+    const compare = (i: number, j: number): number =>
+      numbers.reduce((found, key, at) => found || signs[at]! * (key[i]! - key[j]!), 0) || i - j;
+    const order = Array.from({ length: rowsIn(rows) }, (_, i) => i).sort(compare);
+    assertSame(result.order, Uint32Array.from(order), 'order');
+    assertSameBytes(result.sorted, take(rows, order), 'rows', true);
+    assertSameBytes(result.again as never, result.keys as never, 'keys', true);
+  }),
 ];
 
 function pickFields<V>(

@@ -111,6 +111,8 @@ const keyPlaces: readonly (readonly [place: string, call: (given: unknown) => un
   ['lowerBound keys', (k) => p.lowerBound!(k, x), 'keys'],
   ['upperBound needles', (k) => p.upperBound!(x, k), 'needles'],
   ['selectKth keys', (k) => p.selectKth!(k, 1), 'keys'],
+  ['topK keys', (k) => p.topK!(k, 1), 'keys'],
+  ['segmentedTopK keys', (k) => p.segmentedTopK!(k, x, 1), 'keys'],
   ['quantiles keys', (k) => p.quantiles!(k, [0.5]), 'keys'],
   ['minElement values', (k) => p.minElement!(k), 'values'],
   ['maxElement values', (k) => p.maxElement!(k), 'values'],
@@ -150,6 +152,7 @@ const monoidPlaces: readonly (readonly [place: string, call: (given: unknown) =>
   ['inclusiveScan monoid', (m) => p.inclusiveScan!(x, m), 'monoid'],
   ['segmentedScan monoid', (m) => p.segmentedScan!(x, flags, m), 'monoid'],
   ['reduceByKey monoid', (m) => p.reduceByKey!(x, x, m), 'monoid'],
+  ['segmentedReduce monoid', (m) => p.segmentedReduce!(x, x, m), 'monoid'],
   ['segmented inner', (m) => p.segmented!(m), 'inner'],
   ['product fields', (m) => p.product!({ total: m }), 'fields.total'],
 ];
@@ -194,6 +197,8 @@ const countPlaces: readonly (readonly [
     'column/size',
     'k',
   ],
+  ['topK k', (n) => p.topK!(x, n), 'column/size', 'k'],
+  ['segmentedTopK k', (n) => p.segmentedTopK!(x, x, n), 'column/size', 'k'],
   ['constant length', (n) => p.constant!(u32, 1, n), 'column/size', 'length'],
   ['fill length', (n) => p.fill!(context, u32, 1, n), 'column/size', 'length'],
   ['tabulate length', (n) => p.tabulate!(n, double), 'column/size', 'length'],
@@ -226,6 +231,7 @@ const taken: readonly string[] = [
   'expand counts, NaN',
   'scatterReduce onto, a record',
   'scatterReduce onto, a column of another type',
+  ...['sort', 'sortByKey', 'sortPermutation'].map((call) => `${call} keys, an array of columns`),
   ...['scatterIf flags', 'segmentedScan heads', 'rankHistogram active'].map((place) => `${place}, a released column`),
 ];
 const notKeys = notTables

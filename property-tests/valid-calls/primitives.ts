@@ -212,6 +212,10 @@ export const primitiveCalls: ValidCalls = {
     ...{ input: x, heads: flags, monoid: sum },
     'options?': { 'kind?': 'inclusive', ...fromRight },
   }),
+  segmentedReduce: () => ({ input: x, segments: x, monoid: sum, 'options?': { ...at } }),
+  segmentedTopK: {
+    args: () => ({ 'keys*': x, segments: x, k: 2, 'options?': { 'smallest?': true, 'capacity?': 9, ...at } }),
+  },
   selectKth: {
     args: () => ({ 'keys*': x, k: 1, 'options?': { 'descending?': true, ...at } }),
     takes: Object.fromEntries(columns.map((each) => [`k: ${each}`, 'places may be a column'])),
@@ -227,6 +231,7 @@ export const primitiveCalls: ValidCalls = {
     args: { cell: x },
     'options?': { 'boundary?': 'clamp', 'width?': 3 },
   }),
+  topK: () => ({ 'keys*': x, k: 2, 'options?': { 'smallest?': true, ...at } }),
   transpose: () => ({ 'table*': q.asGrid(x, { rows: 1, columns: 3 }) }),
   tabulate: () => ({ length: 3, functor: ofIndex }),
   times: scalar,

@@ -74,6 +74,10 @@ const primitives: { readonly [name: string]: Primitive } = {
     return q.mergeByKey(rows, rows, options);
   },
   selectKth: (x, options) => q.selectKth(x, 3, options),
+  segmentedReduce: (x, options) => q.segmentedReduce(x, q.sequence(ROWS, 0, 9), q.plus(u32), options),
+  topK: (x, options) => q.topK(x, 3, options),
+  segmentedTopK: (x, options) => q.segmentedTopK(x, q.sequence(ROWS, 0, 9), 3, options),
+  'segmentedTopK of many': (x, options) => q.segmentedTopK(x, q.sequence(9, 0, 30), 20, options),
   quantiles: (x, options) => q.quantiles(x, [0, 0.5, 1], options),
   forEachStrip: (x, options) => q.forEachStrip({ x }, [{ rows: 9, each: inStrip }], options),
   relax: (x, options) => {
@@ -99,6 +103,7 @@ const primitives: { readonly [name: string]: Primitive } = {
   sort: (x, options) => q.sort(x, options),
   sortByKey: (x, options) => q.sortByKey(x, q.sequence(ROWS), options),
   sortPermutation: (x, options) => q.sortPermutation(x, options),
+  'sortPermutation by several keys': (x, options) => q.sortPermutation([q.map(four, { x }), x], options),
   'expand with a capacity': (x, options) =>
     q.expand({ x }, q.constant(u32, 2, ROWS), rank, { ...options, capacity: 700 }),
   'expand without a capacity': (x, options) => q.expand({ x }, q.constant(u32, 2, ROWS), rank, options ?? {}),

@@ -1,0 +1,55 @@
+import type { Column, ColumnOwner } from '../columns/column.ts';
+import type { Loader } from '../columns/program.ts';
+import { computedColumn } from '../columns/views.ts';
+import { expandRows } from '../expand.ts';
+import { fn, u32 } from '../functors/functor.ts';
+import { gather } from '../gather.ts';
+import { plus } from '../monoid.ts';
+import { exclusiveScan } from '../scan.ts';
+import { sequence } from '../sequence.ts';
+import { permutationBy } from '../sort.ts';
+import { rowsOfSegment, type SegmentRows, segmentCount, sizesOf } from './segments.ts';
+
+/** The rows of segments, sorted: those of the first segment, then those of the second, and so on. */
+export interface SortedSegments {
+  /** The numbers of the rows, and of their segments. */
+  readonly row: Column<'u32'>;
+  readonly segment: Column<'u32'>;
+  /** For every segment, the place of its first row among these. */
+  readonly start: Column<'u32'>;
+  readonly size: Column<'u32'>;
+}
+
+/**
+ * Sorts the rows of every segment by words, the most significant first. Rows with equal words keep their order. There is
+ * room for `capacity` rows: if the segments have more, every read throws an error that names the call.
+ */
+export function sortSegments(
+  call: string,
+  context: ColumnOwner,
+  words: readonly Column<'u32'>[],
+  segments: SegmentRows,
+  rows: Column['length'],
+  capacity: number,
+): SortedSegments {
+  const length = segmentCount(segments);
+  const size = context.materialize(sizesOf(segments, context, rows));
+  const start = exclusiveScan(size, plus(u32));
+  const first = computedColumn('first', 'u32', { context, length }, undefined, (segment, loader: Loader) => {
+    return rowsOfSegment(segments, segment, rows, loader).from;
+  });
+  const given = expandRows(call, { first, segment: sequence(length) }, size, rowInSegment, capacity);
+  const bits = 32 - Math.clz32(Math.max(1, segments.end.capacity - 1));
+  const order = permutationBy(context, [
+    { words: given.segment, bits: { from: 0, to: bits } },
+    ...words.map((each) => ({ words: gather(each, given.row), bits: { from: 0, to: 32 } })),
+  ]);
+  return { ...context.materialize(gather(given, order)), start, size };
+}
+
+const rowInSegment = fn(
+  'rowInSegment',
+  { first: u32, segment: u32, rank: u32 },
+  { row: u32, segment: u32 },
+  ({ first, segment, rank }) => ({ row: first.add(rank), segment }),
+);

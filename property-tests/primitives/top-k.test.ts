@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import * as q from '../../primitives/index.ts';
+import { onEveryBackend, testLaws } from '../backends.ts';
+import { topKLaws } from '../laws/top-k.ts';
+import { openReference } from '../support/reference-context.ts';
+
+testLaws(topKLaws);
+
+/** Keys with many that are equal, of which the plain rows of a segment are sorted. */
+function keysOf(rows: number): Uint32Array {
+  return Uint32Array.from({ length: rows }, (_, i) => Math.imul(i, 2654435761) >>> 20);
+}
+
+function bestOf(keys: Uint32Array, from: number, to: number, k: number): number[] {
+  const rows = Array.from({ length: to - from }, (_, i) => from + i);
+  return rows.sort((a, b) => keys[b]! - keys[a]! || a - b).slice(0, k);
+}
+
+onEveryBackend((opened) => {
+  test('long segments are searched in pieces, and the best of pieces again', async () => {
+    const { run } = opened();
+    const rows = 2 ** 20;
+    const keys = keysOf(rows);
+    const result = await run((context) =>
+      q.segmentedTopK(context.column(keys), context.column(Uint32Array.of(3, 9000, rows - 5)), 16),
+    );
+    expect([...result.rows]).toEqual([...bestOf(keys, 3, 9000, 16), ...bestOf(keys, 9000, rows - 5, 16)]);
+  });
+
+  test('long segments that overlap more than pieces have room for are gone through as they are', async () => {
+    const { run } = opened();
+    const rows = 30_000;
+    const keys = keysOf(rows);
+    const first = Array.from({ length: 60 }, (_, s) => 31 * s);
+    const result = await run((context) => {
+      const segments = {
+        first: context.column(Uint32Array.from(first)),
+        end: context.column(Uint32Array.from(first, (from) => rows - from)),
+      };
+      return q.segmentedTopK(context.column(keys), segments, 2);
+    });
+    expect([...result.rows]).toEqual(first.flatMap((from) => bestOf(keys, from, rows - from, 2)));
+  });
+});
+
+test('segments that overlap need a capacity where their rows are sorted', async () => {
+  const context = openReference();
+  const keys = context.column(keysOf(100));
+  const segments = { first: context.column(Uint32Array.of(0, 10)), end: context.column(Uint32Array.of(90, 100)) };
+  const short = q.segmentedTopK(keys, segments, 20);
+  await expect(context.read(short.rows)).rejects.toMatchObject({ code: 'capacity/outgrown', got: 180 });
+  const best = q.segmentedTopK(keys, segments, 20, { capacity: 180 });
+  const host = keysOf(100);
+  expect([...(await context.read(best.rows))]).toEqual([...bestOf(host, 0, 90, 20), ...bestOf(host, 10, 100, 20)]);
+});
+
+test('all NaN are greater than all numbers and keep their bits, and the sign of zero counts', async () => {
+  const context = openReference();
+  const words = Uint32Array.of(0x7f800000, 0xffc00001, 0x80000000, 0x7fc00000, 0, 0xff800000);
+  const keys = context.column(new Float32Array(words.buffer));
+  const orders = { greatest: q.topK(keys, 6), smallest: q.topK(keys, 6, { smallest: true }) };
+  const { greatest, smallest } = (await context.read(orders as never)) as Record<
+    string,
+    { keys: Float32Array; rows: Uint32Array }
+  >;
+  expect([...greatest!.rows]).toEqual([1, 3, 0, 4, 2, 5]);
+  expect([...smallest!.rows]).toEqual([5, 2, 4, 0, 1, 3]);
+  const bits = new Uint32Array(greatest!.keys.buffer, greatest!.keys.byteOffset, 6);
+  expect([...bits]).toEqual(Array.from(greatest!.rows, (row) => words[row]));
+});
