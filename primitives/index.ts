@@ -105,6 +105,7 @@ export { lowerBound, type SearchOptions, upperBound } from './search.ts';
 export * from './segmented-reduce.ts';
 export * from './select-kth.ts';
 export * from './sequence.ts';
+export * from './sets.ts';
 export { type ShuffleOptions, sample, shuffle } from './shuffle.ts';
 export * from './slice.ts';
 export { type SortKeyList, type SortKeys, type SortOptions, sort, sortByKey, sortPermutation } from './sort.ts';

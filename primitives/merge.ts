@@ -1,28 +1,25 @@
-import { requireOptions, requireRecord } from './checks/arguments.ts';
-import { ArgumentError, type ErrorDetails } from './checks/errors.ts';
+import { requireOptions } from './checks/arguments.ts';
 import { aFlag, anything } from './checks/kinds.ts';
-import {
-  type Column,
-  type ColumnOwner,
-  columnsAs,
-  columnsOf,
-  commonLength,
-  type DeviceLength,
-  shapeOf,
-  type Table,
-  withColumns,
-} from './columns/column.ts';
-import type { FusionKey } from './columns/known-fusions.ts';
+import { type Column, type ColumnOwner, columnsOf, type Table, withColumns } from './columns/column.ts';
 import { addLengths } from './columns/length.ts';
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { computedColumn } from './columns/views.ts';
-import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
 import { capacityOf } from './contract/backend.ts';
 import { u32 } from './functors/functor.ts';
-import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
-import { below, orderedWords, partitionPoint } from './search.ts';
+import {
+  diagonal,
+  keyOf,
+  type MergeSide,
+  type Path,
+  requireKeyedRows,
+  rowAt,
+  type Sorted,
+  sidesOf,
+  split,
+} from './rows/merge-path.ts';
+import { below } from './search.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 export interface MergeOptions extends ContextOption {
@@ -80,39 +77,15 @@ export function mergeByKey<K extends SortKeys, V extends Table>(
   second: KeyedRows<K, V>,
   options: MergeOptions = {},
 ): KeyedRows<K, V> {
-  requireKeyedRows(first, 'first');
-  requireKeyedRows(second, 'second');
+  requireKeyedRows('mergeByKey', first, 'first');
+  requireKeyedRows('mergeByKey', second, 'second');
   const [a, b] = [first, second].map(({ keys, values }) => ({ keys, rows: { keys, values } }));
   return inNamedContext('mergeByKey', options, () => mergeRows('mergeByKey', a!, b!, options));
 }
 
-function requireKeyedRows(rows: KeyedRows<SortKeys, Table>, argument: string): void {
-  requireRecord('mergeByKey', argument, rows, '{ keys, values }');
-  keyColumns(rows.keys, 'mergeByKey', `${argument}.keys`);
-  columnsOf(rows.values, 'mergeByKey', `${argument}.values`);
-}
-
-interface Sorted<C extends Table> {
-  readonly keys: SortKeys;
-  readonly rows: C;
-}
-
-/**
- * One of the two sorted tables: its keys as u32 words that compare like the keys, and all its columns as 32-bit words.
- */
-interface MergeSide {
-  readonly keys: readonly Column<'u32'>[];
-  readonly rows: readonly Column<'u32'>[];
-  readonly length: Column['length'];
-}
-
 function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C>, options: MergeOptions): C {
   requireOptions<MergeOptions>(primitive, { descending: aFlag, context: anything }, options);
-  const [first, second] = [a, b].map(({ keys, rows }): MergeSide => {
-    const columns = columnsAs(shapeOf(a.rows), rows, (difference) => otherColumns(primitive, difference));
-    const length = commonLength(columns, primitive);
-    return { keys: orderedWords(keys, options.descending), rows: columns.map(wordsOf), length };
-  }) as [MergeSide, MergeSide];
+  const [first, second] = sidesOf(primitive, a, b, options.descending);
   const context = requireContext([...first.rows, ...second.rows], primitive);
   return context.scope(() => {
     const length = addLengths(primitive, context, first.length, second.length);
@@ -121,20 +94,6 @@ function mergeRows<C extends Table>(primitive: string, a: Sorted<C>, b: Sorted<C
     walkTiles(primitive, context, path, cutPath(primitive, context, path), stored);
     return withColumns(a.rows, stored);
   });
-}
-
-function otherColumns(primitive: string, difference: ErrorDetails): ArgumentError {
-  return new ArgumentError('merge/columns', `${primitive} was given tables with different columns.`, difference);
-}
-
-/**
- * The two sorted tables and the length of the result. The merge path is the order in which the rows of the tables are
- * taken.
- */
-interface Path {
-  readonly first: MergeSide;
-  readonly second: MergeSide;
-  readonly length: number | DeviceLength;
 }
 
 /**
@@ -150,7 +109,7 @@ const PART = 2048;
 function cutPath(primitive: string, context: ColumnOwner, path: Path): Column<'u32'> {
   const { length } = path;
   const rows = { context, length: Math.ceil(capacityOf(extentOf(length)) / PART) + 1 };
-  const key = keyOf(cutPath, path);
+  const key = keyOf([cutPath], path);
   const cut = computedColumn(`${primitive}Cut`, 'u32', rows, key, (part, loader) => {
     const start = part.mul(PART).min(loader.length(length));
     const [min, max] = diagonal(path, start, loader);
@@ -189,7 +148,7 @@ function walkTiles(
       const i = split(path, start, low.max(min), high.min(max), loader);
       return [start.lt(total), i, start.sub(i), start.add(total.sub(start).min(walkRows))];
     },
-    keyOf(walkTiles, path, [cuts], walkRows),
+    keyOf([walkTiles, walkRows], path, [cuts]),
   );
   const types = ['u32', 'u32', 'u32', ...stored.map(() => 'u32')] as 'u32'[];
   const advance = fuse(
@@ -203,7 +162,7 @@ function walkTiles(
       const row = rowAt(first, second, i, j, isFirst, loader);
       return [at.add(1).lt(end), i.add(u32(isFirst)), j.add(u32(isFirst.not())), at, ...row];
     },
-    keyOf(walkTiles, path, [...first.rows, ...second.rows]),
+    keyOf([walkTiles], path, [...first.rows, ...second.rows]),
   );
   const tiles = Math.ceil(capacityOf(extentOf(length)) / walkRows);
   context.backend.run({
@@ -215,42 +174,6 @@ function walkTiles(
     changing: 2,
     stores: stored.map((column, i) => ({ ...destination(column), index: 3, value: 4 + i })),
   });
-}
-
-/** The cache key of a fusion that reads the keys of both tables and the columns in `others`. */
-function keyOf(site: object, { first, second, length }: Path, others: readonly Column[] = [], rows = 0): FusionKey {
-  return {
-    by: [site, first.keys.length, others.length, rows],
-    columns: [...first.keys, ...second.keys, ...others],
-    lengths: [length, first.length, second.length],
-  };
-}
-
-/**
- * The minimum and maximum number of rows that the first table can contribute to the first `count` rows of the result.
- */
-function diagonal({ first, second }: Path, count: U32, loader: Loader): [U32, U32] {
-  return [count.sub(count.min(loader.length(second.length))), count.min(loader.length(first.length))];
-}
-
-/**
- * The exact number of rows, between `min` and `max`, that the first table contributes to the first `count` rows of the
- * result.
- */
-function split({ first, second }: Path, count: U32, min: U32, max: U32, loader: Loader): U32 {
-  return partitionPoint(min, max, (number) => {
-    const ofFirst = loader.load(first.keys, number) as U32[];
-    const ofSecond = loader.load(second.keys, count.sub(number).sub(1)) as U32[];
-    return below(ofSecond, ofFirst).not();
-  });
-}
-
-/** The next row of the result, when `i` rows of the first and `j` rows of the second table have been taken. */
-function rowAt(first: MergeSide, second: MergeSide, i: U32, j: U32, isFirst: Bool, loader: Loader): U32[] {
-  const ofFirst = loader.loadWithin(first.rows, i, first.length) as U32[];
-  const ofSecond = loader.loadWithin(second.rows, j, second.length) as U32[];
-  // Uses select instead of a branch, because the hardware cannot predict from which table the next row comes.
-  return ofFirst.map((word, column) => select(ofSecond[column]!, word, isFirst));
 }
 
 /** Whether the next row of the result comes from the first table. */

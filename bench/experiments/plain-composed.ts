@@ -5,11 +5,13 @@ type Words = Uint32Array;
 
 /**
  * The inputs of the composed primitives, in addition to those of `plain-primitives.ts`: the two halves of `x`, each
- * sorted (`low` and `high`), counts below 8, and the sorted keys in which `lowerBound` searches.
+ * sorted (`low` and `high`), the same without their lowest bits, counts below 8, and the sorted keys in which `lowerBound` searches.
  */
 export interface ComposedInputs extends PlainInputs {
   readonly low: Uint32Array;
   readonly high: Uint32Array;
+  readonly lowSet: Uint32Array;
+  readonly highSet: Uint32Array;
   readonly counts: Uint32Array;
   readonly keys: Uint32Array;
 }
@@ -19,7 +21,7 @@ export interface ComposedInputs extends PlainInputs {
  * the results of one primitive. See also `plain-primitives.ts`.
  */
 export function plainComposed(n: number, inputs: ComposedInputs): { readonly [name: string]: () => readonly Words[] } {
-  const { x, index, runs, order, low, high, keys, counts } = inputs;
+  const { x, index, runs, order, low, high, lowSet, highSet, keys, counts } = inputs;
   const words = (): Words => new Uint32Array(n).fill(1);
   const [out, second] = [words(), words()];
   const first = (length: number): Words[] => [out.subarray(0, length)];
@@ -42,6 +44,10 @@ export function plainComposed(n: number, inputs: ComposedInputs): { readonly [na
     segmentedScan: () => first(segmentedScan(x, out)),
     expand: () => first(expand(index, counts, out)),
     merge: () => [plainMerge(low, high, out)],
+    setUnion: () => first(setUnion(lowSet, highSet, out)),
+    setIntersection: () => first(setIntersection(lowSet, highSet, out)),
+    setDifference: () => first(setDifference(lowSet, highSet, out)),
+    setSymmetricDifference: () => first(setSymmetricDifference(lowSet, highSet, out)),
     lowerBound: () => first(lowerBound(keys, x, out)),
     selectKth: () => first(selectKth(x, n / 2, out, second)),
     'scatterReduce add': () => first(scatterAdd(index, order, out)),
@@ -221,4 +227,54 @@ export function copyRecordsIf([x, y, z]: readonly [Words, Words, Words]): Words[
     place += value & 1;
   }
   return out.map((column) => column.subarray(0, place));
+}
+
+function setUnion(a: Words, b: Words, out: Words): number {
+  let [i, j, place] = [0, 0, 0];
+  while (i < a.length && j < b.length) {
+    const [x, y] = [a[i]!, b[j]!];
+    out[place++] = Math.min(x, y);
+    if (x <= y) i++;
+    if (y <= x) j++;
+  }
+  return append(a, i, out, append(b, j, out, place));
+}
+
+function setIntersection(a: Words, b: Words, out: Words): number {
+  let [i, j, place] = [0, 0, 0];
+  while (i < a.length && j < b.length) {
+    const [x, y] = [a[i]!, b[j]!];
+    if (x === y) out[place++] = x;
+    if (x <= y) i++;
+    if (y <= x) j++;
+  }
+  return place;
+}
+
+function setDifference(a: Words, b: Words, out: Words): number {
+  let [i, j, place] = [0, 0, 0];
+  while (i < a.length && j < b.length) {
+    const [x, y] = [a[i]!, b[j]!];
+    if (x < y) out[place++] = x;
+    if (x <= y) i++;
+    if (y <= x) j++;
+  }
+  return append(a, i, out, place);
+}
+
+function setSymmetricDifference(a: Words, b: Words, out: Words): number {
+  let [i, j, place] = [0, 0, 0];
+  while (i < a.length && j < b.length) {
+    const [x, y] = [a[i]!, b[j]!];
+    if (x !== y) out[place++] = Math.min(x, y);
+    if (x <= y) i++;
+    if (y <= x) j++;
+  }
+  return append(a, i, out, append(b, j, out, place));
+}
+
+/** Appends what is left of a column; one of two columns has nothing left. */
+function append(from: Words, row: number, out: Words, place: number): number {
+  out.set(from.subarray(row), place);
+  return place + from.length - row;
 }

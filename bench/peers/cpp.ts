@@ -6,7 +6,10 @@ import { type PeerProgram, type ProgramSource, programCandidate, startProgram, v
 
 /** The experiments that `primitives.cpp` implements. */
 export const CPP_PRIMITIVES: ReadonlySet<string> = new Set(
-  'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey merge chain'.split(' '),
+  (
+    'copy map reduce scan copyIf gather scatter reduceByKey histogram sort sortByKey merge setUnion setIntersection ' +
+    'setDifference setSymmetricDifference chain'
+  ).split(' '),
 );
 
 /**

@@ -5,7 +5,10 @@ const FLAGS = ['-O3', '-std=c++17', '-arch=native', '--extended-lambda'];
 
 const LIBRARIES: Readonly<Record<string, ReadonlySet<string>>> = {
   thrust: new Set(
-    'copy map reduce scan copyIf gather scatter reduceByKey sort sortByKey reverse lowerBound chain'.split(' '),
+    (
+      'copy map reduce scan copyIf gather scatter reduceByKey sort sortByKey reverse lowerBound setUnion ' +
+      'setIntersection setDifference setSymmetricDifference chain'
+    ).split(' '),
   ),
   // The experiments measured with CUB. `partition` is missing because CUB's version reverses the rejected rows.
   cub: new Set(

@@ -68,7 +68,7 @@ struct Columns {
   Words x, index, runs, order, out, out2, spare, spare2, kept, kept2;
   u32 small[kBins];
   /** The two halves of x, each sorted; created on first use. */
-  Words halves{nullptr, std::free};
+  Words halves{nullptr, std::free}, sets{nullptr, std::free};
 
   explicit Columns(size_t rows)
       : n(rows), x(words(n)), index(words(n)), runs(words(n)), order(words(n)), out(words(n)), out2(words(n)), spare(words(n)),
@@ -89,6 +89,16 @@ struct Columns {
       std::sort(halves.get() + n / 2, halves.get() + n);
     }
     return halves.get();
+  }
+
+  /** The sorted halves without their lowest bits, so that they share keys and have some twice. */
+  const u32* sorted_sets() {
+    if (sets == nullptr) {
+      const u32* const sorted = sorted_halves();
+      sets = words(n);
+      std::transform(sorted, sorted + n, sets.get(), [shift = 32 - std::max(1, int(std::bit_width(n - 1)))](u32 x) { return x >> shift; });
+    }
+    return sets.get();
   }
 
   Result rows(const Words& words, size_t length) const { return {{words.get(), length}}; }
@@ -145,12 +155,21 @@ Result call(const string& name, Pool& pool, RadixSort& sort, Columns& c) {
     const u32* const halves = c.sorted_halves();
     return merge(pool, halves, n / 2, halves + n / 2, n - n / 2, out), c.rows(c.out, n);
   }
+  const auto set_of = [&](auto operation) {
+    const u32* const sets = c.sorted_sets();
+    return c.rows(c.out, set_operation(pool, sets, n / 2, sets + n / 2, n - n / 2, c.spare.get(), out, operation));
+  };
+  if (name == "setUnion") return set_of([](auto... parts) { return std::set_union(parts...); });
+  if (name == "setIntersection") return set_of([](auto... parts) { return std::set_intersection(parts...); });
+  if (name == "setDifference") return set_of([](auto... parts) { return std::set_difference(parts...); });
+  if (name == "setSymmetricDifference") return set_of([](auto... parts) { return std::set_symmetric_difference(parts...); });
   if (name == "chain") return chain(pool, sort, c);
   throw std::runtime_error("no primitive " + name);
 }
 
 const std::vector<string> kNames = {"copy", "map", "reduce", "scan", "copyIf", "gather", "scatter",
-                                    "reduceByKey", "histogram", "sort", "sortByKey", "merge", "chain"};
+                                    "reduceByKey", "histogram", "sort", "sortByKey", "merge", "setUnion", "setIntersection",
+                                    "setDifference", "setSymmetricDifference", "chain"};
 
 struct Timed { double nanoseconds; u32 checksum; };
 

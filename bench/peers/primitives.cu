@@ -14,6 +14,7 @@
 #include <thrust/binary_search.h>
 #include <thrust/reverse.h>
 #include <thrust/scatter.h>
+#include <thrust/set_operations.h>
 
 #include <iostream>
 #include <sstream>
@@ -28,6 +29,10 @@ constexpr std::size_t kSearched = 1 << 16;
 struct Same { __host__ __device__ u32 operator()(u32 i) const { return i; } };
 struct LastBit { __host__ __device__ u32 operator()(u32 x) const { return x & 1u; } };
 struct Odd { __host__ __device__ bool operator()(u32 x) const { return x & 1u; } };
+struct HighBits {
+  int shift;
+  __host__ __device__ u32 operator()(u32 x) const { return x >> shift; }
+};
 struct HighByte { __host__ __device__ int operator()(u32 x) const { return int(x >> 24); } };
 
 // ------------------------------------------------------------------------------------------------------------- candidates
@@ -37,9 +42,11 @@ struct Columns {
   Column x, index, order, runs, out, out2, count;
   /** The halves of x, each sorted, and sorted keys to search in. */
   Column low, high, keys;
+  /** The halves without their lowest bits, so that they share keys and have some twice. */
+  Column low_set, high_set;
   explicit Columns(std::size_t rows)
       : n(rows), x(n), index(n), order(n), runs(n), out(n), out2(n), count(std::max(2, kBins)),
-        low(n / 2), high(n - n / 2), keys(std::min(n, kSearched)) {
+        low(n / 2), high(n - n / 2), keys(std::min(n, kSearched)), low_set(n / 2), high_set(n - n / 2) {
     thrust::tabulate(x.begin(), x.end(), Hash());
     thrust::tabulate(index.begin(), index.end(), Same());
     thrust::tabulate(order.begin(), order.end(), Permuted(n));
@@ -48,6 +55,10 @@ struct Columns {
       thrust::copy(to, to + from->size(), from->begin());
       thrust::sort(from->begin(), from->end());
     }
+    int shift = 31;
+    for (std::size_t span = n - 1; span > 1; span >>= 1) shift--;
+    thrust::transform(low.begin(), low.end(), low_set.begin(), HighBits{shift});
+    thrust::transform(high.begin(), high.end(), high_set.begin(), HighBits{shift});
   }
 };
 
@@ -101,6 +112,17 @@ Candidate thrust_candidate(const string& name, Columns& c) {
   if (name == "lowerBound") {
     return {[&c] { thrust::lower_bound(c.keys.begin(), c.keys.end(), c.x.begin(), c.x.end(), c.out.begin()); }, out};
   }
+  const auto set_of = [&c](auto operation) {
+    auto kept = std::make_shared<std::size_t>(0);
+    return Candidate{[&c, kept, operation] {
+                       *kept = operation(c.low_set.begin(), c.low_set.end(), c.high_set.begin(), c.high_set.end(), c.out.begin()) - c.out.begin();
+                     },
+                     [&c, kept] { return Result{{&c.out, *kept}}; }};
+  };
+  if (name == "setUnion") return set_of([](auto... parts) { return thrust::set_union(parts...); });
+  if (name == "setIntersection") return set_of([](auto... parts) { return thrust::set_intersection(parts...); });
+  if (name == "setDifference") return set_of([](auto... parts) { return thrust::set_difference(parts...); });
+  if (name == "setSymmetricDifference") return set_of([](auto... parts) { return thrust::set_symmetric_difference(parts...); });
   if (name == "chain") {
     auto storage = std::make_shared<Cache>();
     auto sums = std::make_shared<std::size_t>(0);
@@ -286,7 +308,8 @@ const std::vector<std::pair<string, string>> kCandidates = {
     {"reduceByKey", "cub"}, {"histogram", "cub"}, {"sort", "thrust"}, {"sort", "cub"}, {"sortByKey", "thrust"},
     {"sortByKey", "cub"}, {"chain", "thrust"}, {"reverse", "thrust"}, {"lowerBound", "thrust"}, {"count", "cub"},
     {"minElement", "cub"}, {"adjacentDifference", "cub"}, {"partition", "cub"}, {"unique", "cub"},
-    {"runLengthEncode", "cub"}, {"segmentedScan", "cub"}, {"merge", "cub"}};
+    {"runLengthEncode", "cub"}, {"segmentedScan", "cub"}, {"merge", "cub"}, {"setUnion", "thrust"}, {"setIntersection", "thrust"},
+    {"setDifference", "thrust"}, {"setSymmetricDifference", "thrust"}};
 
 void measure(Machine& machine, std::size_t n) {
   std::vector<std::vector<double>> times(kCandidates.size());

@@ -192,6 +192,34 @@ void merge(Pool& pool, const u32* a, size_t a_rows, const u32* b, size_t b_rows,
   });
 }
 
+/**
+ * A set operation on two sorted columns, such as `std::set_union`. On several threads, every part begins at the first of
+ * equal keys of both columns, is written where it cannot meet another, and is then moved to its place.
+ */
+template <class Operation>
+size_t set_operation(Pool& pool, const u32* a, size_t a_rows, const u32* b, size_t b_rows, u32* spare, u32* out, Operation operation) {
+  if (pool.size() == 1) return operation(a, a + a_rows, b, b + b_rows, out) - out;
+  const auto cut = [=, threads = pool.size()](int t) {
+    const size_t i = t < threads ? part_of(a_rows, t, threads).from : a_rows;
+    if (t == 0 || i == a_rows) return std::pair(a + i, t == 0 ? b : b + b_rows);
+    return std::pair(std::lower_bound(a, a + a_rows, a[i]), std::lower_bound(b, b + b_rows, a[i]));
+  };
+  PerThread starts(pool.size());
+  pool.run([&](int t) {
+    const auto [i, j] = cut(t);
+    const auto [end_i, end_j] = cut(t + 1);
+    u32* const to = spare + (i - a) + (j - b);
+    starts[t].value = operation(i, end_i, j, end_j, to) - to;
+  });
+  const size_t total = sums_before(starts);
+  pool.run([&](int t) {
+    const auto [i, j] = cut(t);
+    const size_t from = starts[t].value, to = t + 1 < pool.size() ? starts[t + 1].value : total;
+    std::memcpy(out + from, spare + (i - a) + (j - b), (to - from) * sizeof(u32));
+  });
+  return total;
+}
+
 /** A stable radix sort from the lowest digit on, with a table of places for each thread; the payload is optional. */
 struct RadixSort {
   std::vector<u32> tables;

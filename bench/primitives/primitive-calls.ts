@@ -15,6 +15,7 @@ const unit = q.fn('unit', { x: u32 }, q.f32, ({ x }) => q.f32(x.shr(8)).mul(2 **
 export const sixteenth: q.Functor<{ x: typeof u32 }, typeof u32> = q.fn('sixteenth', { x: u32 }, u32, ({ x }) =>
   x.shr(4),
 );
+const highBits = q.fn('highBits', { x: u32, shift: q.uniform(u32) }, u32, ({ x, shift }) => x.shr(shift));
 const below8 = q.fn('below8', { x: u32 }, u32, ({ x }) => x.shr(29));
 
 /**
@@ -33,6 +34,9 @@ export interface PrimitiveInputs {
   readonly low: q.Column<'u32'>;
   readonly high: q.Column<'u32'>;
   readonly keys: q.Column<'u32'>;
+  /** `low` and `high` without their lowest bits, so that they share keys and have some twice. */
+  readonly lowSet: q.Column<'u32'>;
+  readonly highSet: q.Column<'u32'>;
   /** Numbers below 8, in a column of n/4 rows. `quarter` has the indices of these rows, from 0. */
   readonly counts: q.Column<'u32'>;
   readonly quarter: q.Column<'u32'>;
@@ -43,14 +47,19 @@ export function primitiveInputs(context: Context, log2: number): PrimitiveInputs
   const n = 2 ** log2;
   const x = context.materialize(q.map(hash, { x: q.sequence(n) }));
   const sortedPart = (from: number, to: number): q.Column<'u32'> => q.sort(context.materialize(q.slice(x, from, to)));
+  const [low, high] = [sortedPart(0, n / 2), sortedPart(n / 2, n)];
+  const setOf = (half: q.Column<'u32'>): q.Column<'u32'> =>
+    context.materialize(q.map(highBits, { x: half, shift: 32 - log2 }));
   return {
     x,
     floats: context.materialize(q.map(unit, { x })),
     index: context.materialize(q.sequence(n)),
     runs: context.materialize(q.map(sixteenth, { x: q.sequence(n) })),
     order: context.materialize(q.map(permutationOf(log2), { x: q.sequence(n) })),
-    low: sortedPart(0, n / 2),
-    high: sortedPart(n / 2, n),
+    low,
+    high,
+    lowSet: setOf(low),
+    highSet: setOf(high),
     keys: sortedPart(0, Math.min(n, SEARCHED)),
     counts: context.materialize(q.map(below8, { x: q.slice(x, 0, n / 4) })),
     quarter: context.materialize(q.sequence(n / 4)),
@@ -98,7 +107,7 @@ const matrixProduct = q.monoid({
 export function primitiveCalls(
   context: Context,
   n: number,
-  { x, floats, index, runs, order, low, high, keys, counts, quarter }: PrimitiveInputs,
+  { x, floats, index, runs, order, low, high, lowSet, highSet, keys, counts, quarter }: PrimitiveInputs,
 ): { readonly [name: string]: () => q.Table } {
   const stored = (view: q.Column): q.Column => context.materialize(view);
   return {
@@ -133,6 +142,10 @@ export function primitiveCalls(
     segmentedScan: () => q.segmentedScan(x, q.map(isHead, { i: q.sequence(x.length) }), q.plus(u32)),
     expand: () => q.expand({ x: quarter }, counts, onByRank, { capacity: n }),
     merge: () => q.merge(low, high),
+    setUnion: () => q.setUnion(lowSet, highSet),
+    setIntersection: () => q.setIntersection(lowSet, highSet),
+    setDifference: () => q.setDifference(lowSet, highSet),
+    setSymmetricDifference: () => q.setSymmetricDifference(lowSet, highSet),
     lowerBound: () => stored(q.lowerBound(keys, x)),
     selectKth: () => q.selectKth(x, n / 2),
     'scatterReduce add': () => {
@@ -154,16 +167,17 @@ export function prepareCall(
   name: string,
 ): { call(): q.Table; dispose(): void } | undefined {
   if (name === 'fill' || name === 'scatterReduce add') return undefined;
-  const { x, floats, index, runs, order, low, high, keys, counts, quarter } = inputs;
+  const { x, floats, index, runs, order, low, high, lowSet, highSet, keys, counts, quarter } = inputs;
   const declared = {
     rows: q.input({ x: u32, floats: q.f32, index: u32, runs: u32, order: u32 }, n),
-    halves: q.input({ low: u32, high: u32 }, n / 2),
+    halves: q.input({ low: u32, high: u32, lowSet: u32, highSet: u32 }, n / 2),
     keys: q.input(u32, Math.min(n, SEARCHED)),
     quarters: q.input({ counts: u32, quarter: u32 }, n / 4),
   };
   const prepared = context.prepare(declared, ({ rows, halves, keys, quarters }) =>
     primitiveCalls(context, n, { ...rows, ...halves, keys, ...quarters })[name]!(),
   );
-  const given = { rows: { x, floats, index, runs, order }, halves: { low, high }, keys, quarters: { counts, quarter } };
+  const halves = { low, high, lowSet, highSet };
+  const given = { rows: { x, floats, index, runs, order }, halves, keys, quarters: { counts, quarter } };
   return { call: () => prepared(given), dispose: () => prepared.dispose() };
 }

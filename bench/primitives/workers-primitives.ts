@@ -40,9 +40,9 @@ const mixed = q.fn('mixed', { x: u32 }, u32, ({ x }) => x.xor(x.shr(7)));
 /**
  * Plain JavaScript needs the inputs in host memory. `plainPrimitives` takes only `others`; `plainComposed` takes all.
  */
-const { low, high, counts, keys, ...others } = inputs;
+const { low, high, lowSet, highSet, counts, keys, ...others } = inputs;
 const host = await context.read(others);
-const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, counts, keys })) });
+const composed = plainComposed(n, { ...host, ...(await context.read({ low, high, lowSet, highSet, counts, keys })) });
 const plain = options.plain ? { ...plainPrimitives(n, host), ...composed } : undefined;
 
 /** Functions that each call one of our primitives, by name. */

@@ -73,7 +73,7 @@ const FAMILIES = {
   'reduce-by-key runs disjoint-sets histogram rank-histogram weighted-histogram tile-histograms':
     'Groups and histograms',
   'random shuffle sample-weighted': 'Random numbers',
-  'sort merge search select-kth top-k': 'Order',
+  'sort merge sets search select-kth top-k': 'Order',
   monoid: 'Monoids',
   'functors/standard/': 'Standard functors',
   'functors/ ir/': 'Functors',

@@ -1,6 +1,14 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { requireFunction, requireNoPromise, requireOneOf, wrongArgument } from '../checks/arguments.ts';
+import {
+  requireFunction,
+  requireNoPromise,
+  requireOneOf,
+  requireOptions,
+  requireRecord,
+  wrongArgument,
+} from '../checks/arguments.ts';
 import { ArgumentError, type CapacityError, DeviceLostError } from '../checks/errors.ts';
+import { aWord, type FieldKinds } from '../checks/kinds.ts';
 import { AutomaticColumns } from '../columns/automatic-columns.ts';
 import {
   Column,
@@ -13,6 +21,7 @@ import {
   Memory,
   type Recording,
   requireLength,
+  requireType,
   storageOf,
   type Table,
   type View,
@@ -20,7 +29,13 @@ import {
 } from '../columns/column.ts';
 import { contextOf, currentContext, mixedContexts, recordingFor } from '../columns/current-context.ts';
 import { type Grid, requireGrid } from '../columns/grid.ts';
-import { asHostArray, type ColumnTypeOf, encode, type HostArray } from '../columns/host-array.ts';
+import {
+  asHostArray,
+  type ColumnTypeOf,
+  encode,
+  type HostArray,
+  requireMemory as requireArrayMemory,
+} from '../columns/host-array.ts';
 import { columnsIn } from '../columns/reachable.ts';
 import { storeViews } from '../columns/views.ts';
 import type { Backend, Storage } from '../contract/backend.ts';
@@ -58,6 +73,15 @@ import {
   type UploadSource,
   type Uploads,
 } from './uploads.ts';
+import { joinWords, splitWords } from './wide-arrays.ts';
+
+/** Options of {@link Context.read64}. */
+interface Read64Options {
+  readonly as?: 'u64' | 'i64' | undefined;
+}
+
+const READ_64_OPTIONS: FieldKinds<Read64Options> = { as: aWord(['u64', 'i64'], 'read/as') };
+
 import { watchedBackend } from './watched-backend.ts';
 
 /**
@@ -192,15 +216,19 @@ export class Context implements ColumnOwner {
     return column as Promise<Column<UploadedType<E, A>>>;
   }
 
-  /** Copies unsigned 64-bit integers into a table of two u32 columns, the lower and the upper halves. */
-  column64(data: BigUint64Array): ColumnsOf<typeof u64> {
-    if (!(data instanceof BigUint64Array)) {
-      throw wrongArgument('column64', 'data', data, 'a BigUint64Array', { code: 'column/host-type' });
+  /**
+   * Copies 64-bit integers into a table of two u32 columns, the lower and the upper halves. Signed integers are in two's
+   * complement. {@link Context.read64} puts the halves together again.
+   */
+  column64(data: BigUint64Array | BigInt64Array): ColumnsOf<typeof u64> {
+    if (!(data instanceof BigUint64Array || data instanceof BigInt64Array)) {
+      throw wrongArgument('column64', 'data', data, 'a BigUint64Array or a BigInt64Array', {
+        code: 'column/host-type',
+      });
     }
-    const words = new Uint32Array(data.buffer, data.byteOffset, data.length * 2);
-    const halves = [new Uint32Array(data.length), new Uint32Array(data.length)] as const;
-    for (let i = 0; i < words.length; i++) halves[i & 1]![i >> 1] = words[i]!;
-    return { lo: this.column(halves[0]), hi: this.column(halves[1]) };
+    requireArrayMemory(data, 'data', 'column64', 'column/host-type');
+    const [lo, hi] = splitWords(data);
+    return { lo: this.column(lo), hi: this.column(hi) };
   }
 
   /**
@@ -415,6 +443,29 @@ export class Context implements ColumnOwner {
     this.#requireOwn(columns, 'read');
     const into = requireInto(table, columns, options);
     return withColumns(table, (await this.#reads.read(columns, into)) as never);
+  }
+
+  /**
+   * Reads 64-bit integers, a table of two u32 columns, into one array: unsigned by default, or signed in two's complement
+   * with `{ as: 'i64' }`. Errors are those of {@link Context.read}.
+   *
+   * @throws {@link ArgumentError} `column/type` if `lo` or `hi` is no column of u32, `read/as` for another type.
+   * @example
+   * const numbers = ctx.column64(BigInt64Array.of(-1n, 2n ** 40n));
+   * const sum = reduce(numbers, plus(u64));
+   * [await ctx.read64(numbers, { as: 'i64' }), await ctx.read64(sum)];
+   * // [BigInt64Array [-1n, 1099511627776n], BigUint64Array [1099511627775n]]
+   */
+  async read64(table: ColumnsOf<typeof u64>, options?: { readonly as?: 'u64' | undefined }): Promise<BigUint64Array>;
+  async read64(table: ColumnsOf<typeof u64>, options: { readonly as: 'i64' }): Promise<BigInt64Array>;
+  async read64(table: ColumnsOf<typeof u64>, options: Read64Options = {}): Promise<BigUint64Array | BigInt64Array> {
+    requireRecord('read64', 'table', table, '{ lo, hi } of u32');
+    requireOptions('read64', READ_64_OPTIONS, options);
+    for (const half of ['lo', 'hi'] as const) requireType(table[half], ['u32'], `table.${half}`, 'read64');
+    commonLength([table.lo, table.hi], 'read64');
+    const { lo, hi } = await this.read({ lo: table.lo, hi: table.hi });
+    const bytes = joinWords(lo, hi);
+    return options.as === 'i64' ? new BigInt64Array(bytes) : new BigUint64Array(bytes);
   }
 
   /**

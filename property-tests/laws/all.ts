@@ -30,6 +30,7 @@ import { searchLaws } from './search.ts';
 import { segmentedReduceLaws } from './segmented-reduce.ts';
 import { selectKthLaws } from './select-kth.ts';
 import { sequenceLaws } from './sequence.ts';
+import { setLaws } from './sets.ts';
 import { shuffleLaws } from './shuffle.ts';
 import { sliceLaws } from './slice.ts';
 import { sortLaws } from './sort.ts';
@@ -76,6 +77,7 @@ export const primitiveLaws: readonly Law[] = [
   ...sampleWeightedLaws,
   ...searchLaws,
   ...mergeLaws,
+  ...setLaws,
   ...selectKthLaws,
   ...topKLaws,
   ...histogramLaws,

@@ -68,7 +68,7 @@ function mergedOrder({ kind, sides: [a, b], descending }: Case): number[] {
 }
 
 /** Appends the rows of the second table to those of the first. */
-function together(a: KeyRows, b: KeyRows): KeyRows {
+export function together(a: KeyRows, b: KeyRows): KeyRows {
   const join = (first: HostArray, second: HostArray): HostArray => {
     if (!ArrayBuffer.isView(first)) return [...first, ...(second as readonly boolean[])];
     const joined = new (first.constructor as new (length: number) => Uint32Array)(first.length + second.length);
@@ -79,7 +79,7 @@ function together(a: KeyRows, b: KeyRows): KeyRows {
   return Object.fromEntries(Object.keys(a).map((name) => [name, join(a[name]!, b[name]!)])) as KeyRows;
 }
 
-function pickFields<V>(table: { readonly [name: string]: V }, names: readonly string[]): { [name: string]: V } {
+export function pickFields<V>(table: { readonly [name: string]: V }, names: readonly string[]): { [name: string]: V } {
   return Object.fromEntries(names.map((name) => [name, table[name]!]));
 }
 

@@ -259,7 +259,7 @@ describe('the types have what users may call, and nothing else', () => {
     DeviceLength: 'limit',
     Context:
       'abort adopt backend borrow close column column64 count dispose iterate lend lendArray materialize prepare ' +
-      'read scope submit sync upload',
+      'read read64 scope submit sync upload',
     ColumnOwner: 'backend column count dispose materialize read scope sync',
     Value: 'abs add and div eq ge gt le lt max min mul ne neg not or rem scalar shl shr sub xor',
     ArrayValue: 'at length type',

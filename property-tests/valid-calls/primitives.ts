@@ -50,6 +50,13 @@ const predicate =
     ...options,
   });
 const scalar = (): { readonly [name: string]: unknown } => ({ type: u32 });
+const inSets = { 'options?': { 'descending?': true, 'capacity?': 9, ...at } };
+const ofSets = (): { readonly [name: string]: unknown } => ({ first: x, second: x, ...inSets });
+const ofKeyedSets = (): { readonly [name: string]: unknown } => ({
+  first: { keys: x, values: x },
+  second: { keys: x, values: x },
+  ...inSets,
+});
 const sorting = { 'descending?': true, 'bits?': { from: 0, to: 32 }, ...at };
 const random = { seed: 1, 'stream?': 2 };
 const SEEDS = { 'options.seed: a bigint': 'it may be one', 'options.stream: a bigint': 'it may be one' };
@@ -221,6 +228,14 @@ export const primitiveCalls: ValidCalls = {
     takes: Object.fromEntries(columns.map((each) => [`k: ${each}`, 'places may be a column'])),
   },
   sequence: () => ({ length: 3, 'start?': 1, 'step?': 2 }),
+  setDifference: ofSets,
+  setDifferenceByKey: () => ({ first: { keys: x, 'values*': x }, second: x, ...inSets }),
+  setIntersection: ofSets,
+  setIntersectionByKey: () => ({ first: { keys: x, 'values*': x }, second: x, ...inSets }),
+  setSymmetricDifference: ofSets,
+  setSymmetricDifferenceByKey: ofKeyedSets,
+  setUnion: ofSets,
+  setUnionByKey: ofKeyedSets,
   shuffle: { args: () => ({ 'rows*': x, options: { ...random, ...at } }), takes: SEEDS },
   slice: () => ({ 'table*': x, from: 1, 'to?': 2 }),
   sort: () => ({ 'keys*': x, 'options?': sorting }),
@@ -307,6 +322,7 @@ export const primitiveCalls: ValidCalls = {
       takes: { 'column: a column of another type': 'elements of any type can be lent' },
     },
     read: () => ({ 'table*': x, 'options?': { 'into?': new Uint32Array(3) } }),
+    read64: () => ({ table: { lo: x, hi: x }, 'options?': { 'as?': 'i64' } }),
     scope: () => ({ pipeline: () => x }),
     stored: () => ({ type: 'u32', length: 3 }),
     sync: () => ({ 'table*': x }),

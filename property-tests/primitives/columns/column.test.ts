@@ -112,6 +112,8 @@ const ofRows: { readonly [primitive: string]: (a: U32, b: U32) => unknown } = {
   upperBound: (lo, hi) => q.upperBound({ lo, hi: lo }, { lo, hi }),
   merge: (lo, hi) => q.merge({ lo, hi }, { lo, hi: lo }),
   mergeByKey: (keys, values) => q.mergeByKey({ keys, values }, { keys, values: keys }),
+  setUnion: (lo, hi) => q.setUnion({ lo, hi }, { lo, hi: lo }),
+  setIntersectionByKey: (keys, values) => q.setIntersectionByKey({ keys, values }, values),
   selectKth: (lo, hi) => q.selectKth({ lo, hi }, 1),
   quantiles: (lo, hi) => q.quantiles({ lo, hi }, [0.5]),
   stencil: (x, y) => q.stencil(beside, { x, y }),

@@ -73,6 +73,22 @@ const primitives: { readonly [name: string]: Primitive } = {
     const rows = { keys: q.sequence(ROWS), values: x };
     return q.mergeByKey(rows, rows, options);
   },
+  setUnion: (x, options) => q.setUnion(q.sequence(9), q.map(four, { x }), options),
+  setIntersection: (x, options) => q.setIntersection(q.sequence(9), q.map(four, { x }), options),
+  setDifference: (x, options) => q.setDifference(q.sequence(9), q.map(four, { x }), options),
+  setSymmetricDifference: (x, options) => q.setSymmetricDifference(q.sequence(9), q.map(four, { x }), options),
+  setUnionByKey: (x, options) => {
+    const rows = { keys: q.sequence(ROWS), values: x };
+    return q.setUnionByKey(rows, rows, options);
+  },
+  setIntersectionByKey: (x, options) =>
+    q.setIntersectionByKey({ keys: q.sequence(ROWS), values: x }, q.sequence(9), options),
+  setDifferenceByKey: (x, options) =>
+    q.setDifferenceByKey({ keys: q.sequence(ROWS), values: x }, q.sequence(9), options),
+  setSymmetricDifferenceByKey: (x, options) => {
+    const rows = { keys: q.sequence(ROWS), values: x };
+    return q.setSymmetricDifferenceByKey(rows, rows, options);
+  },
   selectKth: (x, options) => q.selectKth(x, 3, options),
   segmentedReduce: (x, options) => q.segmentedReduce(x, q.sequence(ROWS, 0, 9), q.plus(u32), options),
   topK: (x, options) => q.topK(x, 3, options),

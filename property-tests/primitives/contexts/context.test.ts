@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { CapacityError, DeviceLostError, OutOfMemoryError } from '../../../primitives/checks/errors.ts';
@@ -33,6 +34,23 @@ describe('column', () => {
     expect(await context.read(pair)).toEqual({ lo: numbers(1, 0, 2 ** 32 - 1), hi: numbers(0, 1, 2 ** 32 - 1) });
     context.dispose(pair);
   });
+
+  testOnEveryBackend(
+    'read64 gives the 64-bit integers of column64 again, also behind a device count',
+    async ({ context }) => {
+      const numbersOf64 = fc.oneof(fc.bigUint64Array({ maxLength: 70 }), fc.bigInt64Array({ maxLength: 70 }));
+      const property = fc.asyncProperty(numbersOf64, async (data) => {
+        const as = data instanceof BigInt64Array ? 'i64' : 'u64';
+        const pair = context.column64(data);
+        const kept = q.copyIf(pair, context.column(Array.from(data, (each) => each % 3n === 0n)));
+        expect(await context.read64(pair, { as } as { as: 'i64' })).toEqual(data);
+        expect(await context.read64(q.reverse(pair), { as } as { as: 'i64' })).toEqual(data.slice().reverse());
+        expect(await context.read64(kept, { as } as { as: 'i64' })).toEqual(data.filter((each) => each % 3n === 0n));
+        context.dispose(pair, kept);
+      });
+      await fc.assert(property, { numRuns: 5 });
+    },
+  );
 });
 
 describe('materialize', () => {

@@ -47,6 +47,7 @@ const turns: Readonly<Record<string, (columns: Columns) => q.Table>> = {
   },
   minElement: ({ f }) => q.minElement(f),
   merge: ({ key }) => q.merge(key, key),
+  setUnion: ({ key }) => q.setUnion(key, key),
   selectKth: ({ x }) => q.selectKth(x, 1234),
   unfold: ({ small }) => q.unfold({ n: small }, counting, countDown, { capacity: 4 * ROWS }),
   search: ({ x, key }) => q.lowerBound(key, x),
