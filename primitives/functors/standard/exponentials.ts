@@ -8,7 +8,7 @@ import { polynomial } from './two-floats.ts';
 
 const LOG2_E = Math.LOG2E;
 
-/** e^x as (1 + q) · 2ᵏ, for x from −104 to 89. */
+/** e^x as (1 + q) · 2ᵏ, for x from −106 to 90. */
 function exponentParts(x: F32): { readonly k: I32; readonly q: F32 } {
   const k = Let(round(x.mul(LOG2_E)));
   const high = Let(x.sub(k.mul(LN2_HIGH)));
@@ -24,7 +24,7 @@ function exponentParts(x: F32): { readonly k: I32; readonly q: F32 } {
 
 /** e^x · 2ⁿ. */
 function scaledExp(x: F32, exponent: number): F32 {
-  const { k, q } = exponentParts(x.max(-104).min(90));
+  const { k, q } = exponentParts(x.max(-106).min(90));
   return select(scaled(q.add(1), k.add(exponent)), x, isNotANumber(x));
 }
 
@@ -40,7 +40,7 @@ export function exp(x: F32): F32 {
 }
 
 const exponential2 = deviceFunction('exp2', { x: f32 }, ({ x }) => {
-  const within = Let(x.max(-151).min(129));
+  const within = Let(x.max(-152).min(129));
   const k = round(within);
   const r = Let(within.sub(k));
   const tail = polynomial(
@@ -64,7 +64,7 @@ export function exp2(x: F32): F32 {
 }
 
 const exponentialLess1 = fn('expm1', { x: f32 }, f32, ({ x }) => {
-  const { k, q } = exponentParts(x.max(-104).min(90));
+  const { k, q } = exponentParts(x.max(-106).min(90));
   const power = Let(powerOfTwo(k.max(-100).min(60)));
   const near = power.sub(1).add(power.mul(q));
   const far = scaled(q.add(1), k);

@@ -14,7 +14,7 @@ const HALF_PI = [1.5703125, 0.0004825592041015625, 1.2665987014770508e-6, 9.9209
 const TWO_OVER_PI = [0, 0xa2f9836e, 0x4e441529, 0xfc2757d1, 0xf534ddc0, 0xdb629599, 0x3c439041, 0xfe000000];
 
 /** From here on, arguments are reduced by integers. */
-const LARGE = 2 ** 15;
+const LARGE = 2 ** 16;
 
 /** How near a multiple of π/2 may be so that what remains of the argument has enough digits. */
 const NEAR = 2 ** -9;

@@ -57,7 +57,12 @@ const anyNumber = fc.oneof(
 );
 
 type Numbers = [number, number, number];
-const many = fc.array(fc.tuple(anyNumber, anyNumber, anyNumber) as fc.Arbitrary<Numbers>, {
+/** Powers that are about the least normal number. */
+const leastPowers = fc
+  .tuple(fc.float({ min: 1.0625, max: 2 }), fc.integer({ min: -2, max: 2 }))
+  .map(([y, more]): Numbers => [2 ** (-126 / y) * (1 + more * 2 ** -24), y, 0]);
+const someNumbers = fc.tuple(anyNumber, anyNumber, anyNumber) as fc.Arbitrary<Numbers>;
+const many = fc.array(fc.oneof({ weight: 5, arbitrary: someNumbers }, leastPowers), {
   minLength: 64,
   maxLength: 256,
 });

@@ -1,6 +1,7 @@
 import { capacityOf, type ForEachCommand, type Program } from '../../../../primitives/contract/backend.ts';
-import type { Module } from '../../../../primitives/ir/ir.ts';
+import type { Module, Statement } from '../../../../primitives/ir/ir.ts';
 import { memoized } from '../../../../primitives/ir/memo.ts';
+import { someStatement } from '../../../../primitives/ir/visit.ts';
 import { Graph, type Node, type Slots } from '../../../analyses/straight-line.ts';
 import { costOf } from '../../commands/cost.ts';
 import {
@@ -66,8 +67,29 @@ export function launchForEach(launcher: Launcher, command: ForEachCommand): Laun
   };
 }
 
-/** Whether a program compiles to straight-line vector code, without masks. */
-const isStraight = memoized((module: Module): boolean => explainStraight(module).vectorizes);
+/**
+ * Whether a program compiles to straight-line vector code, without masks. Such code computes both sides of a branch, so
+ * one that is long, and may be rare, is better skipped where no lane takes it.
+ */
+const isStraight = memoized((module: Module): boolean => !hasLongBranch(module) && explainStraight(module).vectorizes);
+
+/** From how many operations on a branch is long: skipping it then mostly pays for a wrong guess of the processor. */
+const LONG_BRANCH = 64;
+
+function hasLongBranch(module: Module): boolean {
+  const sizes = new Map<string, number>();
+  const sizeOf = (block: readonly Statement[]): number =>
+    block.reduce((sum, statement) => {
+      if (statement.kind === 'call') return sum + sizes.get(statement.callee)!;
+      return statement.kind === 'if' ? sum + sizeOf(statement.consequent) + sizeOf(statement.alternative) : sum + 1;
+    }, 0);
+  const isLong = (statement: Statement): boolean =>
+    statement.kind === 'if' && Math.max(sizeOf(statement.consequent), sizeOf(statement.alternative)) >= LONG_BRANCH;
+  return module.functions.some(({ name, body }) => {
+    sizes.set(name, sizeOf(body));
+    return someStatement(body, isLong);
+  });
+}
 
 /** Whether vectors evaluate a program, but only row by row of a grid, or with masks. */
 export function takesRowsOrMasks(program: Program): boolean {
