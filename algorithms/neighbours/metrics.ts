@@ -87,7 +87,7 @@ const METRICS: { readonly [name in Exclude<Metric, object>]: OnDevice } & { read
     ...{ spaceOf: productSpace, rankingOf: byProduct, canBeNegative: true },
   },
   sphere: {
-    help: 'metres along the great circle, from a longitude and a latitude in degrees, in this order',
+    help: 'metres along the great circle, from a longitude and a latitude in degrees, in this order; also called haversine',
     ...{ spaceOf: sphereSpace, rankingOf: onSphere, takesDegrees: true },
   },
 };
@@ -124,6 +124,7 @@ export function nameOfMetric(metric: HostMetric): string {
 }
 
 export function metricCalled(name: string): HostMetric | undefined {
+  if (name === 'haversine') return 'sphere';
   if (Object.hasOwn(METRICS, name)) return name as HostMetric;
   const lp = Number(/^l([1-9]\d?)$/.exec(name)?.[1]);
   return isPower({ lp }) ? { lp } : undefined;

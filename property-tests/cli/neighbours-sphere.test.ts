@@ -38,8 +38,8 @@ const onSphere = (points: readonly (readonly number[])[]) => ({
   lat: f64(...points.map(([, lat]) => lat!)),
 });
 
-async function rowsOn(on: Context, points: readonly (readonly number[])[], words: string) {
-  const { stdout } = await neighboursOf(on, { points: onSphere(points) }, [...words.split(' '), '--metric', 'sphere']);
+async function rowsOn(on: Context, points: readonly (readonly number[])[], words: string, metric = 'sphere') {
+  const { stdout } = await neighboursOf(on, { points: onSphere(points) }, [...words.split(' '), '--metric', metric]);
   return rowsOfCsv(stdout.toString());
 }
 
@@ -86,6 +86,7 @@ describe('on the sphere', () => {
     const rows = await rowsOn(context, poles, '-k 2');
     expect(rows[0]).toEqual([0, 1, 0]);
     expect(rows[1]![2]).toBeCloseTo(Math.PI * RADIUS, 6);
+    expect(await rowsOn(context, poles, '-k 2', 'haversine')).toEqual(rows);
   });
 
   test('longitudes of a pole are at the same distance from everywhere, and come in the order of their rows', async () => {
