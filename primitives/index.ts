@@ -102,8 +102,10 @@ export {
 export { type ScatterOptions, scatter, scatterIf } from './scatter.ts';
 export { scatterReduce, type WordTable } from './scatter-reduce.ts';
 export { lowerBound, type SearchOptions, upperBound } from './search.ts';
+export * from './segmented-quantiles.ts';
 export * from './segmented-reduce.ts';
-export * from './select-kth.ts';
+export * from './segmented-sort.ts';
+export { quantiles, type SelectOptions, selectKth } from './select-kth.ts';
 export * from './sequence.ts';
 export * from './sets.ts';
 export { type ShuffleOptions, sample, shuffle } from './shuffle.ts';

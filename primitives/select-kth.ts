@@ -133,7 +133,7 @@ export function quantiles<K extends SortKeys>(keys: K, fractions: readonly numbe
   requireArray('quantiles', 'fractions', fractions, 'an array of numbers from 0 to 1');
   const length = commonLength(columns, 'quantiles');
   const context = inNamedContext('quantiles', options, () => requireContext(columns, 'quantiles'));
-  const scales = fractions.map(scaleOf);
+  const scales = fractions.map((fraction) => scaleOf('quantiles', fraction));
   return context.scope(() => {
     const scale = context.column(Uint32Array.from(scales, (each) => each % 2 ** 32));
     const isWhole = context.column(scales.map((each) => each === 2 ** 32));
@@ -151,9 +151,9 @@ export function quantiles<K extends SortKeys>(keys: K, fractions: readonly numbe
  * A fraction as a multiple of 2⁻³². It is rounded up, so that a fraction whose position is a whole number keeps that
  * position.
  */
-function scaleOf(fraction: number): number {
+export function scaleOf(call: string, fraction: number): number {
   if (typeof fraction === 'number' && fraction >= 0 && fraction <= 1) return Math.ceil(fraction * 2 ** 32);
-  throw wrongArgument('quantiles', 'one of its fractions', fraction, 'a number from 0 to 1', {
+  throw wrongArgument(call, 'one of its fractions', fraction, 'a number from 0 to 1', {
     code: 'select/fraction',
   });
 }

@@ -50,7 +50,7 @@ export interface SortOptions extends ContextOption {
   readonly bits?: { readonly from: number; readonly to: number };
 }
 
-const OPTIONS: FieldKinds<SortOptions> = {
+export const SORT_OPTIONS: FieldKinds<SortOptions> = {
   descending: eitherOf('a boolean, or a list of booleans for several keys', aFlag, anArrayOf(aFlag)),
   bits: someRecord,
   context: anything,
@@ -114,7 +114,7 @@ export function sortByKey<K extends SortKeys | SortKeyList, V extends Table>(
  * await ctx.read(sortPermutation(ctx.column(Uint32Array.of(3, 1, 2)))); // Uint32Array [1, 2, 0]
  */
 export function sortPermutation(keys: SortKeys | SortKeyList, options: SortOptions = {}): Column<'u32'> {
-  requireOptions('sortPermutation', OPTIONS, options);
+  requireOptions('sortPermutation', SORT_OPTIONS, options);
   const given = keysGiven('sortPermutation', keys, options);
   const columns = given.flatMap((key) => key.columns);
   const context = inNamedContext('sortPermutation', options, () => requireContext(columns, 'sortPermutation'));
@@ -123,14 +123,14 @@ export function sortPermutation(keys: SortKeys | SortKeyList, options: SortOptio
 }
 
 /** A key of each row: its columns, the most significant word first. */
-interface GivenKey {
+export interface GivenKey {
   readonly columns: readonly Column[];
   readonly bits: BitRange;
   readonly descending: boolean;
 }
 
 /** The keys that a primitive was given: one, or several in a list. */
-function keysGiven(call: string, keys: SortKeys | SortKeyList, options: SortOptions): readonly GivenKey[] {
+export function keysGiven(call: string, keys: SortKeys | SortKeyList, options: SortOptions): readonly GivenKey[] {
   const { descending = false, bits } = options;
   if (!isList(keys)) {
     const columns = keyColumns(keys, call);
@@ -195,7 +195,7 @@ function sortRows<K extends SortKeys | SortKeyList, V extends Table>(
   values: V | undefined,
   options: SortOptions,
 ): { readonly keys: K; readonly values?: V } {
-  requireOptions(primitive, OPTIONS, options);
+  requireOptions(primitive, SORT_OPTIONS, options);
   const given = keysGiven(primitive, keys, options);
   const columns = given.flatMap((key) => key.columns);
   const payloads = values === undefined && primitive === 'sort' ? [] : columnsOf(values!, primitive, 'values');
@@ -275,7 +275,7 @@ export interface WordToSort {
 }
 
 /** The words of a key that have bits to sort by, the most significant first. */
-function wordsToSort({ columns, bits, descending }: GivenKey): WordToSort[] {
+export function wordsToSort({ columns, bits, descending }: GivenKey): WordToSort[] {
   const words = sortedWords(columns, bits).toReversed();
   return words.map(([column, range]) => ({ words: sortableWords(column, descending), bits: range }));
 }

@@ -234,7 +234,7 @@ function storeSortedTops(
   tops: Tops,
   capacity: number,
 ): void {
-  const words = orderWords(columns, smallest);
+  const words = orderWords(columns, smallest).map((each) => ({ words: each, bits: { from: 0, to: 32 } }));
   const { row, start, size } = sortSegments('segmentedTopK', context, words, places, length, capacity);
   const keys = columns.map(wordsOf);
   const types: readonly ScalarType[] = ['u32', ...keys.map(() => 'u32' as const)];

@@ -78,18 +78,6 @@ export function rowsOfSegment(
   return { from, to, size: Let(to.sub(from)) };
 }
 
-/** The number of rows of every segment, as a view. */
-export function sizesOf(segments: SegmentRows, context: ColumnOwner, rows: Column['length']): Column<'u32'> {
-  const key = {
-    by: [sizesOf],
-    columns: [segments.first, segments.end],
-    lengths: [segments.first.length, segments.end.length, rows],
-  };
-  return computedColumn('sizes', 'u32', { context, length: segmentCount(segments) }, key, (segment, loader) => {
-    return rowsOfSegment(segments, segment, rows, loader).size;
-  });
-}
-
 /** The most rows that one thread goes through, unless many segments overlap. Longer segments are cut into pieces. */
 const PIECE_BITS = 12;
 export const PIECE: number = 2 ** PIECE_BITS;

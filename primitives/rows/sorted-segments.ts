@@ -1,14 +1,13 @@
-import type { Column, ColumnOwner } from '../columns/column.ts';
-import type { Loader } from '../columns/program.ts';
-import { computedColumn } from '../columns/views.ts';
+import { type Column, type ColumnOwner, viewColumns } from '../columns/column.ts';
+import { fuse } from '../columns/program.ts';
 import { expandRows } from '../expand.ts';
 import { fn, u32 } from '../functors/functor.ts';
 import { gather } from '../gather.ts';
 import { plus } from '../monoid.ts';
 import { exclusiveScan } from '../scan.ts';
 import { sequence } from '../sequence.ts';
-import { permutationBy } from '../sort.ts';
-import { rowsOfSegment, type SegmentRows, segmentCount, sizesOf } from './segments.ts';
+import { permutationBy, type WordToSort } from '../sort.ts';
+import { rowsOfSegment, type SegmentRows, segmentCount } from './segments.ts';
 
 /** The rows of segments, sorted: those of the first segment, then those of the second, and so on. */
 export interface SortedSegments {
@@ -18,6 +17,8 @@ export interface SortedSegments {
   /** For every segment, the place of its first row among these. */
   readonly start: Column<'u32'>;
   readonly size: Column<'u32'>;
+  /** For every segment, the number of its first row. */
+  readonly first: Column<'u32'>;
 }
 
 /**
@@ -27,24 +28,41 @@ export interface SortedSegments {
 export function sortSegments(
   call: string,
   context: ColumnOwner,
-  words: readonly Column<'u32'>[],
+  words: readonly WordToSort[],
   segments: SegmentRows,
   rows: Column['length'],
   capacity: number,
 ): SortedSegments {
   const length = segmentCount(segments);
-  const size = context.materialize(sizesOf(segments, context, rows));
+  const { first, size } = context.materialize(placesOf(segments, context, rows));
   const start = exclusiveScan(size, plus(u32));
-  const first = computedColumn('first', 'u32', { context, length }, undefined, (segment, loader: Loader) => {
-    return rowsOfSegment(segments, segment, rows, loader).from;
-  });
   const given = expandRows(call, { first, segment: sequence(length) }, size, rowInSegment, capacity);
   const bits = 32 - Math.clz32(Math.max(1, segments.end.capacity - 1));
   const order = permutationBy(context, [
     { words: given.segment, bits: { from: 0, to: bits } },
-    ...words.map((each) => ({ words: gather(each, given.row), bits: { from: 0, to: 32 } })),
+    ...words.map((each) => ({ ...each, words: gather(each.words, given.row) })),
   ]);
-  return { ...context.materialize(gather(given, order)), start, size };
+  return { ...context.materialize(gather(given, order)), start, size, first };
+}
+
+/** The first row and the number of rows of every segment, as views. */
+function placesOf(
+  segments: SegmentRows,
+  context: ColumnOwner,
+  rows: Column['length'],
+): { readonly first: Column<'u32'>; readonly size: Column<'u32'> } {
+  const { first, end } = segments;
+  const view = fuse(
+    'segments',
+    [],
+    ['u32', 'u32'],
+    (segment, _, loader) => {
+      const { from, size } = rowsOfSegment(segments, segment, rows, loader);
+      return [from, size];
+    },
+    { by: [placesOf], columns: [first, end], lengths: [first.length, end.length, rows] },
+  );
+  return viewColumns({ first: u32, size: u32 }, context, segmentCount(segments), view);
 }
 
 const rowInSegment = fn(

@@ -28,6 +28,7 @@ import { scanLaws } from './scan.ts';
 import { scatterLaws } from './scatter.ts';
 import { searchLaws } from './search.ts';
 import { segmentedReduceLaws } from './segmented-reduce.ts';
+import { segmentedSortLaws } from './segmented-sort.ts';
 import { selectKthLaws } from './select-kth.ts';
 import { sequenceLaws } from './sequence.ts';
 import { setLaws } from './sets.ts';
@@ -73,6 +74,7 @@ export const primitiveLaws: readonly Law[] = [
   ...reduceByKeyLaws,
   ...segmentedReduceLaws,
   ...sortLaws,
+  ...segmentedSortLaws,
   ...shuffleLaws,
   ...sampleWeightedLaws,
   ...searchLaws,

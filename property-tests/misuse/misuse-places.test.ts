@@ -116,6 +116,10 @@ const keyPlaces: readonly (readonly [place: string, call: (given: unknown) => un
   ['selectKth keys', (k) => p.selectKth!(k, 1), 'keys'],
   ['topK keys', (k) => p.topK!(k, 1), 'keys'],
   ['segmentedTopK keys', (k) => p.segmentedTopK!(k, x, 1), 'keys'],
+  ['segmentedSort keys', (k) => p.segmentedSort!(k, x), 'keys'],
+  ['segmentedSortByKey keys', (k) => p.segmentedSortByKey!(k, x, x), 'keys'],
+  ['segmentedSortPermutation keys', (k) => p.segmentedSortPermutation!(k, x), 'keys'],
+  ['segmentedQuantiles keys', (k) => p.segmentedQuantiles!(k, x, [0.5]), 'keys'],
   ['quantiles keys', (k) => p.quantiles!(k, [0.5]), 'keys'],
   ['minElement values', (k) => p.minElement!(k), 'values'],
   ['maxElement values', (k) => p.maxElement!(k), 'values'],
@@ -234,7 +238,9 @@ const taken: readonly string[] = [
   'expand counts, NaN',
   'scatterReduce onto, a record',
   'scatterReduce onto, a column of another type',
-  ...['sort', 'sortByKey', 'sortPermutation'].map((call) => `${call} keys, an array of columns`),
+  ...['sort', 'sortByKey', 'sortPermutation']
+    .flatMap((call) => [call, `segmentedS${call.slice(1)}`])
+    .map((call) => `${call} keys, an array of columns`),
   ...['scatterIf flags', 'segmentedScan heads', 'rankHistogram active'].map((place) => `${place}, a released column`),
 ];
 const notKeys = notTables

@@ -220,6 +220,13 @@ export const primitiveCalls: ValidCalls = {
     'options?': { 'kind?': 'inclusive', ...fromRight },
   }),
   segmentedReduce: () => ({ input: x, segments: x, monoid: sum, 'options?': { ...at } }),
+  segmentedQuantiles: () => ({
+    ...{ 'keys*': x, segments: x, fractions: [0.5] },
+    'options?': { 'descending?': true, 'capacity?': 9, ...at },
+  }),
+  segmentedSort: () => ({ 'keys*': x, segments: x, 'options?': { ...sorting, 'capacity?': 9 } }),
+  segmentedSortByKey: () => ({ 'keys*': x, 'values*': x, segments: x, 'options?': { ...sorting, 'capacity?': 9 } }),
+  segmentedSortPermutation: () => ({ 'keys*': x, segments: x, 'options?': { ...sorting, 'capacity?': 9 } }),
   segmentedTopK: {
     args: () => ({ 'keys*': x, segments: x, k: 2, 'options?': { 'smallest?': true, 'capacity?': 9, ...at } }),
   },

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import * as q from '../../primitives/index.ts';
+import { testLaws } from '../backends.ts';
+import { segmentedSortLaws } from '../laws/segmented-sort.ts';
+import { openReference } from '../support/reference-context.ts';
+
+testLaws(segmentedSortLaws);
+
+test('segments that overlap need a capacity', async () => {
+  const context = openReference();
+  const keys = context.column(Uint32Array.of(5, 4, 3, 2, 1));
+  const segments = { first: context.column(Uint32Array.of(0, 1)), end: context.column(Uint32Array.of(4, 5)) };
+  const outgrown = { code: 'capacity/outgrown', got: 8 };
+  await expect(context.read(q.segmentedSort(keys, segments))).rejects.toMatchObject(outgrown);
+  await expect(context.read(q.segmentedQuantiles(keys, segments, [0.5]))).rejects.toMatchObject(outgrown);
+  const capacity = 8;
+  expect([...(await context.read(q.segmentedSort(keys, segments, { capacity })))]).toEqual([2, 1, 2, 3, 4]);
+  expect([...(await context.read(q.segmentedQuantiles(keys, segments, [0.5], { capacity })))]).toEqual([3, 2]);
+});
+
+test('segments are sorted by several keys, each in its own direction', async () => {
+  const context = openReference();
+  const [a, b] = [context.column(Uint32Array.of(1, 0, 1, 1, 0)), context.column(Float32Array.of(5, 2, 7, 1, 3))];
+  const segments = context.column(Uint32Array.of(0, 3, 5));
+  const options = { descending: [false, true] };
+  expect([...(await context.read(q.segmentedSortPermutation([a, b], segments, options)))]).toEqual([1, 2, 0, 4, 3]);
+  const [first, second] = q.segmentedSort([a, b], segments, options) as [q.Column<'u32'>, q.Column<'f32'>];
+  const sorted = await context.read({ first, second });
+  expect([...sorted.first]).toEqual([0, 1, 1, 0, 1]);
+  expect([...sorted.second]).toEqual([2, 7, 5, 3, 1]);
+});
