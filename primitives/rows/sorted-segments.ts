@@ -42,7 +42,8 @@ export function sortSegments(
     { words: given.segment, bits: { from: 0, to: bits } },
     ...words.map((each) => ({ ...each, words: gather(each.words, given.row) })),
   ]);
-  return { ...context.materialize(gather(given, order)), start, size, first };
+  // The rows were in the order of their segments before, too.
+  return { row: context.materialize(gather(given.row, order)), segment: given.segment, start, size, first };
 }
 
 /** The first row and the number of rows of every segment, as views. */

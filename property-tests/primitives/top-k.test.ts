@@ -17,14 +17,50 @@ function bestOf(keys: Uint32Array, from: number, to: number, k: number): number[
 }
 
 onEveryBackend((opened) => {
+  test('of many rows, those with the last key that is taken are taken in order', async () => {
+    const { run } = opened();
+    const keys = keysOf(20_000);
+    const result = await run((context) => {
+      const column = context.column(keys);
+      const wide = { lo: column, hi: context.materialize(q.constant(q.u32, 3, keys.length)) };
+      return { few: q.topK(column, 3).rows, more: q.topK(column, 101).rows, wide: q.topK(wide, 101).rows };
+    });
+    const best = bestOf(keys, 0, keys.length, 101);
+    expect([...result.few]).toEqual(best.slice(0, 3));
+    expect([...result.more]).toEqual(best);
+    expect([...result.wide]).toEqual(best);
+  });
+
   test('long segments are searched in pieces, and the best of pieces again', async () => {
     const { run } = opened();
-    const rows = 2 ** 20;
+    const rows = 2 ** 19 + 9000;
     const keys = keysOf(rows);
+    const cuts = [3, 9000, rows - 5] as const;
+    // The last row of a segment, and the last and the first row of pieces of 4096 rows.
+    for (const row of [8999, 3 + 4095, 3 + 4096, 9000 + 4095, 9000 + 50 * 4096, rows - 6]) keys[row] = 5000 + row;
     const result = await run((context) =>
-      q.segmentedTopK(context.column(keys), context.column(Uint32Array.of(3, 9000, rows - 5)), 16),
+      q.segmentedTopK(context.column(keys), context.column(Uint32Array.from(cuts)), 16),
     );
     expect([...result.rows]).toEqual([...bestOf(keys, 3, 9000, 16), ...bestOf(keys, 9000, rows - 5, 16)]);
+  });
+
+  test('the worst of all keys fill what better keys leave, in order', async () => {
+    const { run } = opened();
+    const [low, nan] = [-(2 ** 31), Number.NaN];
+    const result = await run((context) => {
+      const offsets = context.column(Uint32Array.of(0, 5, 6));
+      return {
+        unsigned: q.segmentedTopK(context.column(Uint32Array.of(0, 0, 7, 0, 0, 0)), offsets, 3).rows,
+        signed: q.segmentedTopK(context.column(Int32Array.of(low, low, 7, 5, 6, low)), offsets, 4).rows,
+        smallest: q.segmentedTopK(context.column(Float32Array.of(nan, 9, nan, nan, 1, nan)), offsets, 3, {
+          smallest: true,
+        }).rows,
+      };
+    });
+    const none = 2 ** 32 - 1;
+    expect([...result.unsigned]).toEqual([2, 0, 1, 5, none, none]);
+    expect([...result.signed]).toEqual([2, 4, 3, 0, 5, none, none, none]);
+    expect([...result.smallest]).toEqual([4, 1, 0, 5, none, none]);
   });
 
   test('long segments that overlap more than pieces have room for are gone through as they are', async () => {
