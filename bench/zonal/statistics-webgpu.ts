@@ -36,7 +36,16 @@ import { gridOf, terrain } from './terrain.ts';
  *   [--zones file] [--layer name]
  */
 const options = programOptions({
-  ...{ adapter: 'hardware', side: 20000, rounds: 7, window: 2 ** 24, tile: 64, tries: 0, samples: 'i16,f32' },
+  ...{
+    adapter: 'hardware',
+    side: 20000,
+    rounds: 7,
+    window: 2 ** 24,
+    tile: 64,
+    tries: 0,
+    groups: 0,
+    samples: 'i16,f32',
+  },
   ...{ each: false, median: false, statistics: 'count,min,max,sum,mean,stdev' },
   ...{ zones: 'node_modules/us-atlas/counties-10m.json', layer: 'counties' },
 });
@@ -50,7 +59,10 @@ const {
   backend,
   context,
   name: device,
-} = await openDevice(options.adapter, options.tries === 0 ? {} : { scan: { tries: options.tries } });
+} = await openDevice(options.adapter, {
+  ...(options.tries > 0 && { scan: { tries: options.tries } }),
+  ...(options.groups > 0 && { forEach: { groups: options.groups } }),
+});
 const grid = gridOf(side, side);
 const { zones } = await readZones(options.zones, { layer: options.layer });
 const placed = placeZones(snapToGrid(zones.polygons, grid), grid);

@@ -45,6 +45,8 @@ const FILES: Readonly<Record<string, Packing>> = {
   'f32-3-strips': { sample: 'f32', predictor: 'float', stripRows: 8 },
 };
 const [LOW, HIGH, WIDTH] = [-512, 3600, 16];
+/** Words of jobs, and options of the loop. */
+const STATISTICS = ['stats', 'stdev', 'median'];
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const zones = join(project, 'node_modules/us-atlas/counties-10m.json');
@@ -101,9 +103,6 @@ function noise(at: number): number {
   const hash = Math.imul(at ^ (at >>> 15), 0x2c1b3c6d) ^ Math.imul(at, 0x9e3779b1);
   return ((hash ^ (hash >>> 12)) >>> 0) / 2 ** 32;
 }
-
-/** Words of jobs, and options of the loop. */
-const STATISTICS = ['stats', 'stdev', 'median'];
 
 function loopArguments(raster: string, job: string): string[] {
   const bins = job.includes('bins') ? [LOW, HIGH, (HIGH - LOW) / WIDTH].map(String) : [];

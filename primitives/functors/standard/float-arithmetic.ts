@@ -43,7 +43,23 @@ export function mix(a: F32, b: F32, t: F32): F32 {
   return called(mixture, { a, b, t });
 }
 
-const mixture = deviceFunction('mix', { a: f32, b: f32, t: f32 }, ({ a, b, t }) => a.mul(f32(1).sub(t)).add(b.mul(t)));
+const mixture = deviceFunction('mix', { a: f32, b: f32, t: f32 }, ({ a, b, t }) => {
+  const rest = Let(f32(1).sub(t));
+  const [p, q] = [Let(a.mul(rest)), Let(b.mul(t))];
+  // Where the sum is normal, a product may be subnormal, which devices take for 0.
+  const isSmall = p
+    .abs()
+    .lt(2 ** -60)
+    .and(q.abs().lt(2 ** -60));
+  const larger = (x: F32, y: F32): F32 => {
+    const isLess = x.abs().lt(y.abs());
+    return select(x, x.mul(2 ** 64), isLess).mul(select(y.mul(2 ** 64), y, isLess));
+  };
+  const sum = Let(larger(a, rest).add(larger(b, t)));
+  // This one is rounded up to the least normal number, which devices may take for 0 before.
+  const rounded = select(sum, withSignOf(f32(2 ** -62), sum), sum.abs().eq(2 ** -62 - 2 ** -86));
+  return select(p.add(q), rounded.mul(2 ** -64), isSmall);
+});
 
 interface Decoded {
   /** The significand, a whole number below 2²⁴. */

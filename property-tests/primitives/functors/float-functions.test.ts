@@ -14,7 +14,13 @@ import { openTestBackend } from '../../support/webgpu-support.ts';
 const EXACT: typeof EXACT_FLOATS = {
   ...EXACT_FLOATS,
   fma: fusedByIntegers,
-  mix: (a, b, t) => Math.fround(a! * Math.fround(1 - t!)) + Math.fround(b! * t!),
+  mix(a, b, t) {
+    const products = [a! * Math.fround(1 - t!), b! * t!] as const;
+    // Small products are rounded as if numbers had no least exponent.
+    const scale = products.every((product) => Math.abs(Math.fround(product)) < 2 ** -60) ? 2 ** 64 : 1;
+    const [p, q] = products.map((product) => Math.fround(product * scale)) as [number, number];
+    return Math.fround(p + q) / scale;
+  },
 };
 
 /** How far the functions of f32 may be from these, in units in the last place. */
@@ -54,6 +60,10 @@ const anyNumber = fc.oneof(
   fc.float(),
   fc.float({ min: -8, max: 8 }),
   fc.integer({ min: -300, max: 300 }),
+  // Products of these are about as small as normal numbers can be.
+  fc
+    .tuple(fc.constantFrom(-126, -125, -64, -63, -62, -32), fc.integer({ min: -(2 ** 24), max: 2 ** 24 }))
+    .map(([exponent, significand]) => (significand * 2 ** exponent) / 2 ** 23),
 );
 
 type Numbers = [number, number, number];
