@@ -7,7 +7,7 @@ import type { Loader } from './columns/program.ts';
 import { computedColumn } from './columns/views.ts';
 import { sortableWords } from './columns/words.ts';
 import { If, Let, Var, WhileAtMost } from './functors/control.ts';
-import { u32 } from './functors/functor.ts';
+import { bool, u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
@@ -114,13 +114,7 @@ function load(words: readonly Column<'u32'>[], index: U32, loader: Loader): U32[
 
 /** Whether `left` is lexicographically below `right`. Both are lists of words, the most significant first. */
 export function below(left: readonly U32[], right: readonly U32[]): Bool {
-  const last = left.length - 1;
-  return left
-    .slice(0, last)
-    .reduceRight<Bool>(
-      (rest, word, i) => word.lt(right[i]!).or(word.eq(right[i]!).and(rest)),
-      left[last]!.lt(right[last]!),
-    );
+  return left.reduceRight<Bool>((rest, word, i) => word.lt(right[i]!).or(word.eq(right[i]!).and(rest)), bool(false));
 }
 
 function requireSameTypes(primitive: string, keys: readonly Column[], needles: readonly Column[]): void {

@@ -6,11 +6,17 @@ import { narrow } from '../../primitives/narrow.ts';
 import { inclusiveScan } from '../../primitives/scan.ts';
 import { rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
+import { bitsOfHalf, nearestHalf } from '../support/half-floats.ts';
 import { assertSameBytes } from './compare.ts';
 import { type Law, law } from './law.ts';
 
 const rows = rowsOf({ natural: 'u32', whole: 'i32' });
 const ARRAYS = { u8: Uint8Array, u16: Uint16Array, i8: Int8Array, i16: Int16Array };
+const asHalf = (numbers: Float32Array): Float32Array => {
+  const words = new Uint32Array(numbers.buffer, numbers.byteOffset, numbers.length);
+  return new Float32Array(words.map((bits) => bitsOfHalf(nearestHalf(bits))).buffer);
+};
+
 const tripled = fn({ x: i32 }, i32, ({ x }) => x.mul(3));
 
 export const narrowLaws: readonly Law[] = [
@@ -34,4 +40,8 @@ export const narrowLaws: readonly Law[] = [
       assertSameBytes(results, expected, 'packed');
     },
   ),
+  law('f16 are the nearest numbers that IEEE 754 has', [rowsOf({ x: 'f32' }), presentation], async (run, host, how) => {
+    const results = await run((context) => narrow(present(context, host, how).x, 'f16'));
+    assertSameBytes(results, asHalf(host.x), 'packed as f16', true);
+  }),
 ];

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Context } from '../../primitives/context/context.ts';
-import { input, narrow, plus, reduce, u32 } from '../../primitives/index.ts';
-import { testLaws } from '../backends.ts';
+import { f32, f32BitsOfF16, fn, input, map, narrow, plus, reduce, u32 } from '../../primitives/index.ts';
+import { onEveryBackend, testLaws } from '../backends.ts';
 import { narrowLaws } from '../laws/narrow.ts';
+import { bitsOfHalf, HALVES } from '../support/half-floats.ts';
 
 testLaws(narrowLaws);
 
@@ -15,6 +16,56 @@ test('a packed column takes a word for two or four integers, and is read into an
   const [, bytes] = [narrow(values, 'u16'), narrow(values, 'u8')];
   expect(backend.counters.liveBytes - before).toBe(4 * (5 + 3));
   expect(await context.read(bytes, { into: new Uint8Array(9) })).toEqual(Uint8Array.from({ length: 9 }, (_, i) => i));
+  await context.close();
+});
+
+onEveryBackend((opened) => {
+  test('every f16 is an f32, which is packed as the same f16', async () => {
+    const { context } = opened();
+    const half = context.column(Uint16Array.from({ length: 0x10000 }, (_, i) => i));
+    const words = await context.read(map(f32BitsOfF16, { half }));
+    const [numbers, expected] = [new Float32Array(words.buffer), words.slice()];
+    // A signalling NaN becomes quiet.
+    for (const [i, bits] of words.entries()) if ((i & 0x7fff) > 0x7c00) expected[i] = bits | 0x400000;
+    const packed = await context.read(narrow(context.column(numbers), 'f16'));
+    expect(new Uint32Array(packed.buffer)).toEqual(expected);
+    expect(words).toEqual(Uint32Array.from(words, (_, i) => bitsOfHalf(i)));
+  });
+
+  test('numbers in the middle of two f16, and beside it, are packed as the even one, and as the nearest', async () => {
+    const { context } = opened();
+    const [given, expected] = [new Float32Array(6 * 0x7c00), new Uint32Array(6 * 0x7c00)];
+    const bits = new Uint32Array(given.buffer);
+    for (let half = 0; half < 0x7c00; half++) {
+      const above = half === 0x7bff ? 65536 : HALVES[half + 1]!;
+      const nearest = [half, half + (half & 1), half + 1];
+      for (const [i, sign] of [0, 0x8000].entries()) {
+        for (const [k, to] of nearest.entries()) {
+          const at = 6 * half + 3 * i + k;
+          given[at] = (HALVES[half]! + above) / 2;
+          bits[at] = (bits[at]! + k - 1 + sign * 0x10000) >>> 0;
+          expected[at] = bitsOfHalf(to | sign);
+        }
+      }
+    }
+    const packed = await context.read(narrow(context.column(given), 'f16'));
+    expect(new Uint32Array(packed.buffer)).toEqual(expected);
+  });
+});
+
+test('f16 take half of the memory, and are read by functors', async () => {
+  const backend = createReferenceBackend();
+  const context = new Context(backend);
+  const values = context.column(Float32Array.of(0.1, 1 / 3, 70000));
+  const before = backend.counters.liveBytes;
+  const packed = narrow(values, 'f16');
+  expect(backend.counters.liveBytes - before).toBe(4 * 2);
+  const twice = fn({ x: f32 }, f32, ({ x }) => x.mul(2));
+  expect(await context.read(map(twice, { x: packed }))).toEqual(
+    Float32Array.of(0.199951171875, 0.66650390625, Infinity),
+  );
+  context.dispose(packed);
+  expect(backend.counters.liveBytes).toBe(before);
   await context.close();
 });
 
@@ -37,6 +88,7 @@ test('formats of the other sign are refused', async () => {
   const context = new Context(createReferenceBackend());
   const values = context.column(Uint32Array.of(1));
   expect(() => narrow(values, 'i8' as never)).toThrow(expect.objectContaining({ code: 'column/type' }));
+  expect(() => narrow(values, 'f16' as never)).toThrow(expect.objectContaining({ code: 'column/type' }));
   expect(() => narrow(values, 'u4' as never)).toThrow(expect.objectContaining({ code: 'argument/type' }));
   await context.close();
 });
