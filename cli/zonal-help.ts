@@ -3,11 +3,20 @@ import { describe } from './command-line.ts';
 import { PASSWORD_HELP } from './queue-options.ts';
 import { ZONAL_SPECS } from './zonal-arguments.ts';
 
-/** The options on the first page of help, which is one screen. */
-const FIRST: ReadonlySet<string> = new Set([
-  ...['zones', 'raster', 'merge', 'band', 'id', 'include-field', 'pixels', 'nodata', 'stats', 'stat', 'wide'],
-  ...['bins', 'edges', 'unique', 'out', 'plot', 'backend', 'memory', 'quiet', 'help'],
-]);
+/** The options on the first page of help, which is one screen, and their words there if their own are too long. */
+const FIRST: { readonly [option: string]: string | undefined } = {
+  ...{ zones: undefined, layer: undefined, id: undefined, 'include-field': undefined, band: undefined },
+  raster: "GeoTIFF or .qbp; again or 'relief/*.tif' for several",
+  merge: undefined,
+  ...{ pixels: 'center (default), all-touched or fractional (by share)', nodata: undefined },
+  stats: 'a row for each zone: CSV (- is stdout), .json, .arrow',
+  ...{ stat: `names below (default cells,nodata,${DEFAULT_NAMES.join()})`, wide: undefined },
+  ...{ bins: undefined, edges: undefined, unique: undefined },
+  ...{ out: 'the histograms: CSV, .json or .arrow (default: stdout)', plot: undefined },
+  memory: 'memory for data, such as 2GB (default: a quarter)',
+};
+
+const FIRST_SPECS = ZONAL_SPECS.filter(({ name }) => Object.hasOwn(FIRST, name));
 
 /** The names of statistics. Those of weights are one on a page that is a screen. */
 const NAMES: readonly string[] = [
@@ -19,14 +28,16 @@ const NAMES: readonly string[] = [
 export const ZONAL_FIRST_HELP: string = `quadrille zonal --zones FILE --raster FILE… --stats FILE [options]
 quadrille zonal --zones FILE --raster FILE… --bins LO:HI:WIDTH [options]
 
-Statistics or histograms of the raster cells in each zone.
+Statistics or histograms of the raster cells in each zone. Zones and rasters
+must share a coordinate system: ogr2ogr and gdalwarp transform files.
 
-${describe(ZONAL_SPECS.filter(({ name }) => FIRST.has(name)))}
+${describe(FIRST_SPECS.map((spec) => ({ ...spec, help: FIRST[spec.name] ?? spec.help })))}
 
 Names for --stat: ${NAMES.join(' ')}
 
 Example:
-  quadrille zonal --zones counties.json --raster ndvi.tif --stats - --stat mean,median
+  quadrille zonal --zones counties.json --raster ndvi.tif \\
+    --stats - --stat mean,median
 
 quadrille zonal --help all lists all options, and says what is counted.
 `;

@@ -103,11 +103,15 @@ describe('the help of commands', () => {
   plainTest('of zonal is one screen, and names what is said with all', async () => {
     const page = await told('zonal', '--help');
     for (const [width, height] of [
-      [100, 40],
-      [80, 46],
-    ])
-      expect(wrapHelp(page, width!).trimEnd().split('\n').length).toBeLessThanOrEqual(height!);
-    expect(page).toContain('quadrille zonal --help all');
+      [80, 40],
+      [60, 62],
+    ] as const) {
+      const lines = wrapHelp(page, width).trimEnd().split('\n');
+      expect(lines.length).toBeLessThanOrEqual(height);
+      for (const line of lines) expect(line.length).toBeLessThanOrEqual(width);
+    }
+    for (const told of ['quadrille zonal --help all', '--layer NAME', 'must share a coordinate system'])
+      expect(page).toContain(told);
     for (const [, name] of page.matchAll(/--([a-z-]+)/g)) expect(ZONAL_SPECS.map((spec) => spec.name)).toContain(name);
   });
 
