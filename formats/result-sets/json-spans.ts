@@ -61,11 +61,23 @@ export function* membersOf(
     const from = skipJsonSpace(bytes, colon + 1);
     const end = endOfValue(bytes, from);
     if (end === from) return ended(from, 'expected a value');
-    yield { key: new TextDecoder().decode(bytes.subarray(at + 1, keyEnd - 1)), start: from, end };
+    yield { key: keyOf(bytes.subarray(at, keyEnd)), start: from, end };
     const comma = skipJsonSpace(bytes, end);
     if (bytes[comma] === CLOSE_OBJECT) return ended(comma + 1);
     if (bytes[comma] !== COMMA) return ended(comma, "expected ',' or '}'");
     at = skipJsonSpace(bytes, comma + 1);
+  }
+}
+
+/** The key that a string spells, perhaps with escapes. */
+function keyOf(string: Uint8Array): string {
+  const text = new TextDecoder().decode(string);
+  if (!text.includes('\\')) return text.slice(1, -1);
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Who parses the whole text reports it.
+    return text.slice(1, -1);
   }
 }
 

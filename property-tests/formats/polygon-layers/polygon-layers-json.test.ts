@@ -203,6 +203,39 @@ describe('streamed GeoJSON', () => {
     expect(await failure('')).toMatchObject({ code: 'format/unknown-layer', got: 'an empty file' });
   });
 
+  /** A text of which some letters of names of members are escaped, as JSON allows. */
+  const escaped = (text: string, picks: readonly number[]): string => {
+    let next = 0;
+    return text.replaceAll(/"(\w+)"(?=\s*:)/g, (key, name: string) => {
+      const at = picks[next++ % picks.length]!;
+      const code = name.charCodeAt(at).toString(16).padStart(4, '0');
+      return at < name.length ? `"${name.slice(0, at)}\\u${code}${name.slice(at + 1)}"` : key;
+    });
+  };
+  const topology = JSON.stringify({
+    type: 'Topology',
+    arcs: [[[0, 0], [4, 0], [0, 4], [0, 0]]], // biome-ignore format: four positions
+    objects: { a: { type: 'Polygon', arcs: [[0]] } },
+  });
+  const whole = fc.oneof(
+    { weight: 4, arbitrary: texts },
+    list.map((all) => `${all.map((each) => JSON.stringify(each)).join('\n')}\n`).filter((text) => text.length > 1),
+    fc.constantFrom(JSON.stringify(polygon), JSON.stringify(feature(polygon)), topology),
+  );
+  const everyFirst = [0];
+  test.prop([whole, fc.array(fc.nat(14), { minLength: 1, maxLength: 9 }), options, blockSizes], {
+    numRuns: caseCount(500),
+    examples: [
+      [collection([feature(polygon)]), everyFirst, {}, [7]],
+      [JSON.stringify(feature(polygon, { properties: { coordinates: polygon.coordinates } })), everyFirst, {}, [7]],
+      [topology, everyFirst, {}, [7]],
+      [`${JSON.stringify(feature(polygon))}\n${JSON.stringify(polygon)}`, everyFirst, {}, [7]],
+    ],
+  })('is the same whatever letters of names are escaped', async (text, picks, options, sizes) => {
+    const expected = await outcome(() => readText(text, options, sizes));
+    expect(await outcome(() => readText(escaped(text, picks), options, sizes))).toEqual(expected);
+  });
+
   test('accepts escaped letters in names', async () => {
     const text = collection([feature(polygon)]);
     const escaped = text.replace('coordinates', 'c\\u006fordinates').replace('geometry', 'ge\\u006fmetry');
