@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import ts from 'typescript';
@@ -83,6 +83,16 @@ function filesIn(folder: string): string[] {
   return paths.filter((path) => statSync(path).isFile());
 }
 
+/** Those of some new files of a clone that git would list there. Who follows a page finds nothing new in `git status`. */
+async function unignored(files: readonly string[]): Promise<string[]> {
+  const own = files.filter((file) => !DATA.some((path) => file.startsWith(path)));
+  if (own.length === 0) return [];
+  // Exits with 1 if git ignores none of them.
+  const ignored = await run('git', ['check-ignore', '--no-index', ...own], { cwd: root }).catch((error) => error);
+  const names = new Set((ignored.stdout as string).split('\n'));
+  return own.filter((file) => !names.has(file));
+}
+
 describe('the code of the documentation', () => {
   test.each(pagesWith('ts'))('of %s prints what the page shows', async (page) => {
     const program = ['--input-type=module', '-e', programOf(page, await builtPackage())];
@@ -101,6 +111,7 @@ describe('the code of the documentation', () => {
       const shown = join(root, 'docs', basename(file));
       if (existsSync(shown)) expect(readFileSync(file, 'utf8')).toBe(readFileSync(shown, 'utf8'));
     }
+    expect(await unignored(filesIn(folder).map((file) => relative(folder, file)))).toEqual([]);
   });
 
   test.each(pages)('exists in %s', (page) => {
