@@ -135,7 +135,7 @@ const feature = fc.oneof(
       fc
         .tuple(
           maybe(member('id', value)),
-          member('properties', properties),
+          fc.tuple(fc.constantFrom('properties', 'properties', 'p\\u0072operties'), properties),
           member('geometry', geometry),
           maybe(member('bbox', polygon)),
         )
