@@ -126,6 +126,12 @@ const SAME_AS_F64: [WholeZone[], SomeCells] = [
   },
 ];
 
+/** Whole cells of different values, whose areas reach shares of their sum exactly, with values turned around or not. */
+const TIES = [undefined, { scale: -0.1, offset: 3.3 }].map((scaling): [number, number, SomeCells] => {
+  const cells = Int16Array.from({ length: 20 }, (_, at) => (at * 7) % 20);
+  return [0, 4, { sample: 'i16', cells, nodata: undefined, scaling, hidden: undefined }];
+});
+
 describe('statistics of single values by fractions', () => {
   onEveryBackend((opened, { runs }) => {
     test.prop([zones, someCells], { numRuns: scaledCount(runs, 1, 0.5), examples: [SAME_AS_F64] })(
@@ -213,7 +219,8 @@ describe('statistics of single values by fractions', () => {
     );
 
     test.prop([fc.integer({ min: 0, max: WIDTH }), fc.integer({ min: 0, max: WIDTH }), someCells], {
-      numRuns: Math.ceil(runs / 2),
+      numRuns: Math.ceil(runs / 2) + TIES.length,
+      examples: TIES,
     })('of whole cells are those by centres', async (left, right, given) => {
       const across = [left * STEPS, right * STEPS, right * STEPS, left * STEPS];
       const box = [0, 0, 3 * STEPS, 3 * STEPS].map((y, i) => [across[i]!, y] as const);
