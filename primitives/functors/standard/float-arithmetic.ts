@@ -55,10 +55,7 @@ const mixture = deviceFunction('mix', { a: f32, b: f32, t: f32 }, ({ a, b, t }) 
     const isLess = x.abs().lt(y.abs());
     return select(x, x.mul(2 ** 64), isLess).mul(select(y.mul(2 ** 64), y, isLess));
   };
-  const sum = Let(larger(a, rest).add(larger(b, t)));
-  // This one is rounded up to the least normal number, which devices may take for 0 before.
-  const rounded = select(sum, withSignOf(f32(2 ** -62), sum), sum.abs().eq(2 ** -62 - 2 ** -86));
-  return select(p.add(q), rounded.mul(2 ** -64), isSmall);
+  return select(p.add(q), larger(a, rest).add(larger(b, t)).mul(2 ** -64), isSmall);
 });
 
 interface Decoded {

@@ -34,15 +34,11 @@ export function powerOfTwo(exponent: I32): F32 {
 /**
  * x · 2ⁿ for n from −252 to 254, rounded once. The first product must be exact, and for n below −150, where the result is
  * 0, |x| less than 2. Processors take a hundred times as long for products that are too small.
- *
- * If x is about 1, as it is for powers, a result that is rounded up to the least normal number has the same bits on devices
- * that take subnormal products for 0 before they round.
  */
 export function scaled(x: F32, exponent: I32): F32 {
   const first = Let(exponent.shr(1));
   const rest = select(powerOfTwo(exponent.sub(first)), f32(0), exponent.lt(-150));
-  const rounded = select(x, f32(1), x.eq(1 - 2 ** -24).and(exponent.eq(-126)));
-  return rounded.mul(powerOfTwo(first)).mul(rest);
+  return x.mul(powerOfTwo(first)).mul(rest);
 }
 
 /** x as (1 + f) · 2ᵏ, with 1 + f from √½ to √2. */
