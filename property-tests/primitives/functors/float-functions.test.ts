@@ -6,6 +6,7 @@ import { Context } from '../../../primitives/context/context.ts';
 import { FLOAT_FUNCTIONS } from '../../../primitives/functors/standard/float-functions.ts';
 import type { F32 } from '../../../primitives/functors/value.ts';
 import { type Column, f32, fn, map, wgsl } from '../../../primitives/index.ts';
+import { memoized } from '../../../primitives/ir/memo.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { openTestBackend } from '../../support/webgpu-support.ts';
@@ -77,13 +78,16 @@ const many = fc.array(fc.oneof({ weight: 5, arbitrary: someNumbers }, leastPower
   maxLength: 256,
 });
 
+/** A functor of each function, which is recorded once. */
+const functorCalled = memoized((own: (typeof FLOAT_FUNCTIONS)[string]) => {
+  const fields = ['x', 'y', 'z'].slice(0, own.length);
+  const parameters = Object.fromEntries(fields.map((field) => [field, f32]));
+  return { fields, functor: fn('f', parameters, f32, (values) => own(...(Object.values(values) as F32[]))) };
+});
+
 /** Runs a function over rows of numbers. */
 async function computed(context: Context, name: string, rows: readonly Numbers[]): Promise<Float32Array> {
-  const own = FLOAT_FUNCTIONS[name]!;
-  const fields = ['x', 'y', 'z'].slice(0, own.length);
-  const functor = fn(name, Object.fromEntries(fields.map((field) => [field, f32])), f32, (values) =>
-    own(...(Object.values(values) as F32[])),
-  );
+  const { fields, functor } = functorCalled(FLOAT_FUNCTIONS[name]!);
   const result = context.scope(() => {
     const columns = fields.map((field, at) => [field, context.column(Float32Array.from(rows, (row) => row[at]!))]);
     return context.materialize(map(functor, Object.fromEntries(columns)) as Column<'f32'>);
