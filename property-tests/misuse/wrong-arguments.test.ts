@@ -98,7 +98,7 @@ const EXEMPT: { readonly [name: string]: string } = {
 };
 
 /** Number of kinds of garbage that are tried for each argument by default. */
-const GARBAGE_PER_ARGUMENT = 4;
+const GARBAGE_PER_ARGUMENT = 3;
 const OTHERS_MEMORY = 'gives back memory that is not its own';
 /**
  * Maximum number of times that a call is tried. Garbage collection may free stored views of earlier calls during a

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { onEveryBackend } from '../../backends.ts';
-import { caseCount } from '../../cases.ts';
+import { costlyCaseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import {
   exactShares,
@@ -63,7 +63,7 @@ const ROUNDING = 24n;
 describe('shares of cells', () => {
   onEveryBackend((opened) => {
     test.prop([fc.array(zone, { minLength: 1, maxLength: 2 }), fc.constantFrom('union', 'even-odd')], {
-      numRuns: caseCount(60),
+      numRuns: costlyCaseCount(60),
     })('are those of clipping in whole numbers, rounded, and the same bytes', async (zones, fill) => {
       const { context, reference } = opened();
       const found = await sharesOf(context, wholeZones(zones), grid, { fill });
@@ -78,7 +78,7 @@ describe('shares of cells', () => {
     });
 
     test.prop([zone, fc.integer({ min: 0, max: 5 }), fc.constantFrom('union', 'even-odd')], {
-      numRuns: caseCount(40),
+      numRuns: costlyCaseCount(40),
     })('do not depend on the direction and the first vertex of rings, nor on their order', async (parts, by, fill) => {
       const { context } = opened();
       const turned = parts
@@ -88,7 +88,7 @@ describe('shares of cells', () => {
       expect(await sharesOf(context, wholeZones([turned]), grid, { fill })).toEqual(found);
     });
 
-    test.prop([rings(3)], { numRuns: caseCount(40) })(
+    test.prop([rings(3)], { numRuns: costlyCaseCount(40) })(
       'of a zone and of what is left of the plane add up to 1',
       async (part) => {
         const plane = square(2 ** 46);
@@ -97,14 +97,14 @@ describe('shares of cells', () => {
       },
     );
 
-    test.prop([meshes()], { numRuns: caseCount(40) })(
+    test.prop([meshes()], { numRuns: costlyCaseCount(40) })(
       'of a partition of the plane add up to 1, wherever edges are cut',
       async (zones) => expectOnes(await sharesOf(opened().context, wholeZones(zones), grid)),
     );
 
     // Tall rasters have several bands of rows in the table of stretches, and stretches that reach through many.
     test.prop([fc.array(zone, { minLength: 1, maxLength: 2 }), fc.nat(), fc.constantFrom(40, 320)], {
-      numRuns: caseCount(40),
+      numRuns: costlyCaseCount(40),
     })('do not depend on the window', async (zones, cut, height) => {
       const { context } = opened();
       const wide = unitGrid(70, height);
@@ -125,7 +125,7 @@ describe('shares of cells', () => {
       expect(found.sort(byKey)).toEqual([...whole].sort(byKey));
     });
 
-    test.prop([zone, fc.nat(279), fc.integer({ min: 1, max: 40 })], { numRuns: caseCount(60) })(
+    test.prop([zone, fc.nat(279), fc.integer({ min: 1, max: 40 })], { numRuns: costlyCaseCount(60) })(
       'of rows in a tall raster are those of columns in a wide one',
       async (parts, from, count) => {
         const { context } = opened();
@@ -153,7 +153,7 @@ describe('shares of cells', () => {
       maxLength: 5,
     });
     test.prop([fc.array(wide, { minLength: 1, maxLength: 2 }), fc.integer({ min: -2, max: 2 })], {
-      numRuns: caseCount(20),
+      numRuns: costlyCaseCount(20),
       examples: [[[WIDER_THAN_A_TURN], 1]],
     })('repeat after a turn of longitude, and copies that overlap are united', async (part, turns) => {
       // Three columns are a turn.

@@ -11,12 +11,12 @@ import { lookingBack, openTestBackend, slow } from '../../support/webgpu-support
 
 const { bool, fn, input, u32, uniform } = q;
 
-const MANY = THOROUGH ? 100_000 : 1500;
+const MANY = THOROUGH ? 100_000 : 700;
 /**
  * Number of replays on WebGPU. A software GPU takes a tenth of a millisecond per call; 18,000 calls still exceed the
  * number of epochs that the spine (the memory of single-pass kernels) can represent.
  */
-const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 120;
+const ON_WEBGPU = testAdapter() === 'hardware' ? MANY : THOROUGH ? 18_000 : 60;
 /** Number of calls that are in flight before the test waits for them. */
 const AT_ONCE = THOROUGH ? 500 : 50;
 /** Number of calls after which memory should be in a steady state. */
