@@ -14,7 +14,6 @@ import { SAMPLES, type Sample } from '../geometry/raster.ts';
 import { type Note, someNotes } from '../notes.ts';
 import type { Areas } from './areas.ts';
 import { columnsOf, someStatistics } from './statistic-columns.ts';
-import type { Integers } from './statistic-kinds.ts';
 import type { ChosenStatistics, StatisticsOf, ZoneStatistics } from './zone-statistics.ts';
 
 /** How values are assigned to the bins of a histogram. */
@@ -55,12 +54,12 @@ export interface ZonalBins {
 /** Integers of 64 bits to the digit. */
 export interface ExactIntegers {
   /** The value of each row of `bins`. Undefined unless these are unique values. */
-  readonly values?: Integers | undefined;
+  readonly values?: BigInt64Array | BigUint64Array | undefined;
   /**
    * Statistics that are one of the values (`min`, `max`, `mode`, `minority`, `quantile_disc`), by these names; 0 where the
    * column in `statistics` is NaN.
    */
-  readonly statistics: { readonly [name: string]: Integers };
+  readonly statistics: { readonly [name: string]: BigInt64Array | BigUint64Array };
 }
 
 /**

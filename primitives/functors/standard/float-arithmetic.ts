@@ -55,7 +55,13 @@ const mixture = deviceFunction('mix', { a: f32, b: f32, t: f32 }, ({ a, b, t }) 
     const isLess = x.abs().lt(y.abs());
     return select(x, x.mul(2 ** 64), isLess).mul(select(y.mul(2 ** 64), y, isLess));
   };
-  return select(p.add(q), larger(a, rest).add(larger(b, t)).mul(2 ** -64), isSmall);
+  return select(
+    p.add(q),
+    larger(a, rest)
+      .add(larger(b, t))
+      .mul(2 ** -64),
+    isSmall,
+  );
 });
 
 interface Decoded {

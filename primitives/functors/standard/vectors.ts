@@ -5,25 +5,29 @@ import { wrongInput } from '../recorder.ts';
 import type { Scalar } from '../shapes.ts';
 import { type F32, requireOperand, Value } from '../value.ts';
 
-type Float = Scalar<'f32'>;
-
 /**
  * The shape of a vector of two f32: a record, so a parameter, a result, or the rows of a table with a column for each
  * component. Its components are values like others, and {@link byComponent} computes with all of them.
  */
-export const vec2f: { readonly x: Float; readonly y: Float } = { x: f32, y: f32 };
+export const vec2f: { readonly x: Scalar<'f32'>; readonly y: Scalar<'f32'> } = { x: f32, y: f32 };
 
 /** The shape of a vector of three f32, as {@link vec2f}. */
-export const vec3f: { readonly x: Float; readonly y: Float; readonly z: Float } = { x: f32, y: f32, z: f32 };
+export const vec3f: { readonly x: Scalar<'f32'>; readonly y: Scalar<'f32'>; readonly z: Scalar<'f32'> } = {
+  x: f32,
+  y: f32,
+  z: f32,
+};
 
 /** The shape of a vector of four f32, as {@link vec2f}. */
-export const vec4f: { readonly x: Float; readonly y: Float; readonly z: Float; readonly w: Float } = {
+export const vec4f: {
+  readonly x: Scalar<'f32'>;
+  readonly y: Scalar<'f32'>;
+  readonly z: Scalar<'f32'>;
+  readonly w: Scalar<'f32'>;
+} = {
   ...{ x: f32, y: f32 },
   ...{ z: f32, w: f32 },
 };
-
-/** A record of f32 inside a functor, such as a value of {@link vec3f}. */
-type Vector<V> = { readonly [K in keyof V]: F32 };
 
 /**
  * Computes a vector component by component, from the same components of one vector, or of two or three with the same
@@ -36,14 +40,21 @@ type Vector<V> = { readonly [K in keyof V]: F32 };
  * const b = { x: ctx.column(Float32Array.of(4)), y: ctx.column(Float32Array.of(3)) };
  * await ctx.read(map(between, { a, b, t: ctx.column(Float32Array.of(0.25)) })); // { x: Float32Array [1], y: Float32Array [1.5] }
  */
-export function byComponent<V extends Vector<V>>(component: (a: F32) => F32, a: V): Vector<V>;
-export function byComponent<V extends Vector<V>>(component: (a: F32, b: F32) => F32, a: V, b: NoInfer<V>): Vector<V>;
-export function byComponent<V extends Vector<V>>(
+export function byComponent<V extends { readonly [K in keyof V]: F32 }>(
+  component: (a: F32) => F32,
+  a: V,
+): { readonly [K in keyof V]: F32 };
+export function byComponent<V extends { readonly [K in keyof V]: F32 }>(
+  component: (a: F32, b: F32) => F32,
+  a: V,
+  b: NoInfer<V>,
+): { readonly [K in keyof V]: F32 };
+export function byComponent<V extends { readonly [K in keyof V]: F32 }>(
   component: (a: F32, b: F32, c: F32) => F32,
   a: V,
   b: NoInfer<V>,
   c: NoInfer<V>,
-): Vector<V>;
+): { readonly [K in keyof V]: F32 };
 export function byComponent(component: (a: F32, b: F32, c: F32) => F32, a: object, b?: object, c?: object): unknown {
   requireFunction('byComponent', 'component', component);
   const first = partsOf('byComponent', 'a', a);
@@ -78,7 +89,7 @@ function partsOf(call: string, argument: string, given: unknown, names?: readonl
  * const a = { x: ctx.column(Float32Array.of(2)), y: ctx.column(Float32Array.of(3)), z: ctx.column(Float32Array.of(6)) };
  * await ctx.read(map(f, { a })); // Float32Array [7]
  */
-export function dot<V extends Vector<V>>(a: V, b: NoInfer<V>): F32 {
+export function dot<V extends { readonly [K in keyof V]: F32 }>(a: V, b: NoInfer<V>): F32 {
   const left = partsOf('dot', 'a', a);
   const right = partsOf('dot', 'b', b, Object.keys(left));
   return Object.keys(left)
@@ -95,16 +106,12 @@ export function dot<V extends Vector<V>>(a: V, b: NoInfer<V>): F32 {
  * await ctx.read(map(f, { a: { x: one, y: zero, z: zero }, b: { x: zero, y: one, z: zero } }));
  * // { x: Float32Array [0], y: Float32Array [0], z: Float32Array [1] }
  */
-export function cross(a: Components, b: Components): Components {
+export function cross(
+  a: { readonly x: F32; readonly y: F32; readonly z: F32 },
+  b: { readonly x: F32; readonly y: F32; readonly z: F32 },
+): { readonly x: F32; readonly y: F32; readonly z: F32 } {
   const left = partsOf('cross', 'a', a, ['x', 'y', 'z']);
   const right = partsOf('cross', 'b', b, ['x', 'y', 'z']);
   const across = (p: string, q: string): F32 => left[p]!.mul(right[q]!).sub(left[q]!.mul(right[p]!));
   return { x: across('y', 'z'), y: across('z', 'x'), z: across('x', 'y') };
-}
-
-/** The components of a value of {@link vec3f}. */
-interface Components {
-  readonly x: F32;
-  readonly y: F32;
-  readonly z: F32;
 }
