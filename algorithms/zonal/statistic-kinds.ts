@@ -136,7 +136,7 @@ export interface ValueCounts {
   /** Scaled values. */
   readonly value: Float64Array;
   /** The values to the digit, for integers of 64 bits that are not scaled. */
-  readonly exact?: Integers | undefined;
+  readonly exact?: BigInt64Array | BigUint64Array | undefined;
   readonly count: BigUint64Array;
   /** By fractions: the area of these cells, in units of 2⁻³⁰ of a cell. */
   readonly area?: BigInt64Array | undefined;
@@ -148,7 +148,7 @@ export interface ValueShares {
   /** Scaled values. */
   readonly value: Float64Array;
   /** The values to the digit. Only for samples of i64 and u64 without scale and offset. */
-  readonly exact?: Integers | undefined;
+  readonly exact?: BigInt64Array | BigUint64Array | undefined;
   readonly share: Float64Array;
 }
 
