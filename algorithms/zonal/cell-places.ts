@@ -7,8 +7,10 @@ import {
   isOfWholeBlocks,
   type RasterSource,
 } from '../geometry/raster.ts';
-import type { WeightCells } from './weights.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
+
+/** Weights of cells, row by row. NaN stands for those that are not numbers. */
+export type WeightCells = Float32Array | Float64Array;
 
 /** The cells of a window, and where each tile is stored. */
 export interface PlacedCells {

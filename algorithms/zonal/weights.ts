@@ -1,14 +1,12 @@
 import { ArgumentError } from '../../primitives/checks/errors.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { RasterSource } from '../geometry/raster.ts';
+import type { WeightCells } from './cell-places.ts';
 import { type Wanted, wantedProducts } from './counting-way.ts';
 import { weightFloat } from './exact-sums.ts';
 import { rangesOfAny } from './nodata-ranges.ts';
 import { requireWeightsOn } from './weights-agreement.ts';
 import { meetsZones, type WindowPlan } from './window-plan.ts';
-
-/** Weights of cells, row by row. NaN stands for those that are not numbers. */
-export type WeightCells = Float32Array | Float64Array;
 
 /** Reads the weights of the cells of a window. Those without data, and infinite ones, are NaN. */
 export async function readWeights(
