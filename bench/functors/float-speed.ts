@@ -15,7 +15,12 @@ import { reduceAgain, timePipeline } from '../shared/webgpu-timing.ts';
  * node --import tsx bench/functors/float-speed.ts [--backend workers|webgpu] [--adapter hardware|software] [--workers 2]
  *   [--rows 16777216] [--rounds 9] [--names sin,cos,exp,log,pow,atan2]
  */
-const options = programOptions({ ...BACKEND_OPTIONS, rows: 2 ** 24, rounds: 9, names: 'sin,cos,exp,log,pow,atan2,tanh,cbrt' });
+const options = programOptions({
+  ...BACKEND_OPTIONS,
+  rows: 2 ** 24,
+  rounds: 9,
+  names: 'sin,cos,exp,log,pow,atan2,tanh,cbrt',
+});
 const { rows, rounds } = options;
 const given = Float32Array.from({ length: rows }, (_, i) => ((i * 2654435761) % 2 ** 32) / 2 ** 15 - 2 ** 16);
 const names = options.names.split(',');
