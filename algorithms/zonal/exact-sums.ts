@@ -150,18 +150,28 @@ const LOOKS = 4096;
  */
 export function homeGroups(cells: Cells, nodata: number | bigint | undefined): HomeGroups {
   const sample = cells instanceof Float64Array ? 'f64' : 'f32';
-  const { words, significandBits, exponentBits } = FLOATS[sample];
-  const ignored = rangesOfAny({ sample, nodata });
-  const met = new Uint32Array(2 ** exponentBits);
-  const bits = new Uint32Array(cells.buffer, cells.byteOffset, words * cells.length);
+  const met = new Uint32Array(2 ** FLOATS[sample].exponentBits);
+  const exponentAt = exponentsOf(cells, nodata);
   const step = Math.max(1, Math.floor(cells.length / LOOKS));
   for (let at = 0; at < cells.length; at += step) {
-    const exponent = (bits[words * (at + 1) - 1]! >>> ((significandBits - 1) & 31)) & (2 ** exponentBits - 1);
-    if (exponent === 0 || exponent === met.length - 1) continue;
-    if (ignored.some(({ low, high }) => cells[at]! >= low && cells[at]! <= high)) continue;
-    met[exponent]!++;
+    const exponent = exponentAt(at);
+    if (exponent !== undefined) met[exponent]!++;
   }
   return { 1: homeGroup(met, 1, LAYOUTS[sample][1]), 2: homeGroup(met, 2, LAYOUTS[sample][2]) };
+}
+
+/** Gives the stored exponents of cells, and 0 for integers. Undefined for cells that add nothing. */
+export function exponentsOf(cells: Cells, nodata: number | bigint | undefined): (at: number) => number | undefined {
+  const sample = cells instanceof Float64Array ? 'f64' : cells instanceof Float32Array ? 'f32' : undefined;
+  if (sample === undefined) return () => 0;
+  const { words, significandBits, exponentBits } = FLOATS[sample];
+  const bits = new Uint32Array(cells.buffer, cells.byteOffset, words * cells.length);
+  const ignored = rangesOfAny({ sample, nodata });
+  return (at) => {
+    const exponent = (bits[words * (at + 1) - 1]! >>> ((significandBits - 1) & 31)) & (2 ** exponentBits - 1);
+    const isIgnored = ignored.some(({ low, high }) => cells[at]! >= low && cells[at]! <= high);
+    return exponent === 0 || exponent > 2 ** exponentBits - 2 || isIgnored ? undefined : exponent;
+  };
 }
 
 function homeGroup(met: Uint32Array, power: Power, { offset, groups }: PowerLayout): number {

@@ -1,12 +1,12 @@
 import { scaleLength } from '../../primitives/columns/length.ts';
-import { For, If, Let } from '../../primitives/functors/control.ts';
+import { If, Let } from '../../primitives/functors/control.ts';
 import { fn, u32, uniform } from '../../primitives/functors/functor.ts';
-import { clz, ctz } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { type Column, type Context, copyIf, map, reduceByKey, sequence } from '../../primitives/index.ts';
 import { createVariants } from '../../primitives/ir/memo.ts';
 import { isFloat, type Sample } from '../geometry/raster.ts';
+import { forEachBit } from '../plain-functors.ts';
 import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { WEIGHTED } from './exact-sums.ts';
@@ -95,16 +95,14 @@ function defineFunctors(classifier: Classifier, sample: Sample, folds: readonly 
       const mask = Let(countedOf(captured, captured));
       const seen = Let(captured.visible?.at(all.word) ?? mask);
       const first = Let(firstCell(all, all));
-      For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
-        If(mask.shr(rank).and(1).eq(1), () => {
-          const weight = Let(weightOf(all, rank, all));
-          const raw = classifier.cellAt(all.cells, first.add(rank));
-          const isSeen = seen.shr(rank).and(1).eq(1);
-          If(isSeen.and(classifier.isData(raw, captured as unknown as Captured)), () => {
-            for (const part of parts) part.take(ordered(raw), weight);
-          }).Else(() => {
-            for (const part of parts) part.lack?.(weight);
-          });
+      forEachBit(mask, (rank) => {
+        const weight = Let(weightOf(all, rank, all));
+        const raw = classifier.cellAt(all.cells, first.add(rank));
+        const isSeen = seen.shr(rank).and(1).eq(1);
+        If(isSeen.and(classifier.isData(raw, captured as unknown as Captured)), () => {
+          for (const part of parts) part.take(ordered(raw), weight);
+        }).Else(() => {
+          for (const part of parts) part.lack?.(weight);
         });
       });
       return namedWords(folds, (_, at) => parts[at]!.words) as never;

@@ -5,6 +5,7 @@ import type { U32 } from '../../primitives/functors/value.ts';
 import { type Cells, isFloat, type Sample } from '../geometry/raster.ts';
 import {
   type Exponent,
+  exponentsOf,
   FLAWS,
   FLOATS,
   type Float,
@@ -14,7 +15,6 @@ import {
   productLayout,
 } from './exact-sums.ts';
 import type { ProductField, Words, ZoneFold } from './fold.ts';
-import { rangesOfAny } from './nodata-ranges.ts';
 import { addWords, beginGroups, groupedSum, shifted, signed, sumFold, summandOf, timesWord } from './power-sums.ts';
 
 /** A product with a weight: a magnitude that is shifted left by `place` bits in the unit of its sum. */
@@ -191,18 +191,4 @@ export function productHomes(
 function homeAmong(held: ReadonlyMap<number, number>): number {
   const withBelow = (group: number): number => (held.get(group) ?? 0) + (held.get(group - 1) ?? 0);
   return [...held.keys()].reduce((home, group) => (withBelow(group) > withBelow(home) ? group : home), 0);
-}
-
-/** Gives the stored exponents of cells, and 0 for integers. Undefined for cells that add nothing. */
-function exponentsOf(cells: Cells, nodata: number | bigint | undefined): (at: number) => number | undefined {
-  const sample = cells instanceof Float64Array ? 'f64' : cells instanceof Float32Array ? 'f32' : undefined;
-  if (sample === undefined) return () => 0;
-  const { words, significandBits, exponentBits } = FLOATS[sample];
-  const bits = new Uint32Array(cells.buffer, cells.byteOffset, words * cells.length);
-  const ignored = rangesOfAny({ sample, nodata });
-  return (at) => {
-    const exponent = (bits[words * (at + 1) - 1]! >>> ((significandBits - 1) & 31)) & (2 ** exponentBits - 1);
-    const isIgnored = ignored.some(({ low, high }) => cells[at]! >= low && cells[at]! <= high);
-    return exponent === 0 || exponent > 2 ** exponentBits - 2 || isIgnored ? undefined : exponent;
-  };
 }

@@ -1,21 +1,12 @@
 import { scaleLength } from '../../primitives/columns/length.ts';
-import { For, If, Let, Var } from '../../primitives/functors/control.ts';
+import { If, Let, Var } from '../../primitives/functors/control.ts';
 import { array, fn, type Parameters, u32, uniform } from '../../primitives/functors/functor.ts';
-import { clz, ctz } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import type { ArrayValue, U32 } from '../../primitives/functors/value.ts';
-import {
-  type Column,
-  type Context,
-  constant,
-  copyIf,
-  map,
-  reduceByKey,
-  scatterReduce,
-  sequence,
-} from '../../primitives/index.ts';
+import { type Column, type Context, copyIf, map, reduceByKey, sequence } from '../../primitives/index.ts';
 import { createVariants } from '../../primitives/ir/memo.ts';
 import { isFloat, type Sample } from '../geometry/raster.ts';
+import { forEachBit } from '../plain-functors.ts';
 import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import type { Float, HomeGroups } from './exact-sums.ts';
@@ -34,7 +25,7 @@ import { shifted } from './power-sums.ts';
 import { flawOf, foldsOfWeights, type ProductFold, productFolds, productsOf } from './product-sums.ts';
 import { ABSENT, type WindowPlan } from './window-plan.ts';
 import { orderedRaw, type ZoneRows, zoneRows } from './zone-cells.ts';
-import { isWide, rowShape, type WindowFolds, zoneFunctors } from './zone-folds.ts';
+import { isWide, rowShape, type WindowFolds, wideDigits, zoneFunctors } from './zone-folds.ts';
 
 /** The weights of the cells of a window, on the device, in the same places as the values. */
 interface WeightColumn {
@@ -108,12 +99,8 @@ function foldProducts(
   const digits = products.map((fold, power) => {
     const wide = copyIf(rows, map(isWide, { wide: wordsIn(fold, words, fold.rowWords).at(-1)! }));
     const index = sequence(scaleLength(context, wide.zone!.length, 32));
-    const counters = context.materialize(constant(u32, 0, plan.zones.length * fold.sums.counters));
-    for (let byte = 0; byte < fold.sums.bytes; byte++) {
-      const cell = { index, ...wide, ...given, byte, home: homes[fold.key] ?? 0 };
-      const { value, counter } = map(ofCell[power]!, cell as never) as Columns;
-      scatterReduce(value!, counter!, 'add', counters);
-    }
+    const place = { layout: fold.sums, zones: plan.zones.length, home: homes[fold.key] ?? 0 };
+    const counters = wideDigits(context, ofCell[power]!, { index, ...wide, ...given } as never, place);
     return [digitsName(fold), counters] as const;
   });
   return { zone: keys, ...(values as Columns), ...Object.fromEntries(digits) };
@@ -182,16 +169,14 @@ function defineFunctors(classifier: Classifier, sample: Sample, weights: Float, 
     const parts = products.map((fold, power) => fold.begin(given[`home${power}`] as never));
     const unweighted = Var(u32(0));
     const mask = Let(row.mask);
-    For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
-      If(mask.shr(rank).and(1).eq(1), () => {
-        const raw = row.raw(rank).map((word) => Let(word));
-        If(classifier.isData(raw, given as unknown as Captured), () => {
-          const weight = row.weight(rank).map((word) => Let(word));
-          const share = row.share(rank);
-          const own = productsOf(products, sample, weights, wordsOf(raw), weight, share && Let(share));
-          for (const [power, part] of parts.entries()) part.take(own[power]!);
-          if (kind === 'rows') unweighted.set(unweighted.or(flawOf(weights, weight)));
-        });
+    forEachBit(mask, (rank) => {
+      const raw = row.raw(rank).map((word) => Let(word));
+      If(classifier.isData(raw, given as unknown as Captured), () => {
+        const weight = row.weight(rank).map((word) => Let(word));
+        const share = row.share(rank);
+        const own = productsOf(products, sample, weights, wordsOf(raw), weight, share && Let(share));
+        for (const [power, part] of parts.entries()) part.take(own[power]!);
+        if (kind === 'rows') unweighted.set(unweighted.or(flawOf(weights, weight)));
       });
     });
     const words = [...(kind === 'rows' ? [[unweighted]] : []), ...parts.map((part) => part.words)];

@@ -288,7 +288,11 @@ export function wideDigits<P extends Parameters>(
   context: Context,
   digit: Functor<P, { readonly counter: typeof u32; readonly value: typeof u32 }>,
   cells: { readonly [field: string]: Column<'u32'> },
-  { layout, zones, home }: { readonly layout: PowerLayout; readonly zones: number; readonly home: number },
+  {
+    layout,
+    zones,
+    home,
+  }: { readonly layout: Pick<PowerLayout, 'bytes' | 'counters'>; readonly zones: number; readonly home: number },
 ): Column<'u32'> {
   const digits = context.materialize(constant(u32, 0, zones * layout.counters));
   for (let byte = 0; byte < layout.bytes; byte++) {

@@ -73,6 +73,7 @@ import {
   type UploadSource,
   type Uploads,
 } from './uploads.ts';
+import { watchedBackend } from './watched-backend.ts';
 import { joinWords, splitWords } from './wide-arrays.ts';
 
 /** Options of {@link Context.read64}. */
@@ -81,8 +82,6 @@ interface Read64Options {
 }
 
 const READ_64_OPTIONS: FieldKinds<Read64Options> = { as: aWord(['u64', 'i64'], 'read/as') };
-
-import { watchedBackend } from './watched-backend.ts';
 
 /**
  * Maximum number of pipelines in the cache of {@link Context.step}. The cache holds pipelines that the library itself
