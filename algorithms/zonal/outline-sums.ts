@@ -25,7 +25,15 @@ import {
 import { WEIGHTED_DIGITS } from './power-sums.ts';
 import { ABSENT, type WindowPlan } from './window-plan.ts';
 import { orderedRaw } from './zone-cells.ts';
-import { type FoldedCells, isWide, rowShape, type WindowFolds, wideDigits, zoneFunctors } from './zone-folds.ts';
+import {
+  type FoldedCells,
+  isWide,
+  rowShape,
+  type WindowFolds,
+  wideDigits,
+  wordsOfFolds,
+  zoneFunctors,
+} from './zone-folds.ts';
 
 /**
  * Folds the cells of a window that outlines enter, each with the weight by which its share differs from a whole cell. This
@@ -65,9 +73,7 @@ type Columns = { readonly [name: string]: Column<'u32'> };
 
 /** Number of words that {@link outlineSums} takes, for outlines of at most so many rows. */
 export function outlineSumWords({ zones }: WindowPlan, rows: number, folds: readonly WeightedFold[]): number {
-  const ofRows = folds.reduce((sum, { rowWords, neutral }) => sum + rowWords + neutral.length, 2);
-  const counters = folds.reduce((sum, { layout }) => sum + (layout?.counters ?? 0), 0);
-  return ofRows * rows + counters * zones.length;
+  return wordsOfFolds(folds, 2, rows, zones.length);
 }
 
 const HOMES = { home1: uniform(u32), home2: uniform(u32) };

@@ -25,7 +25,7 @@ import { shifted } from './power-sums.ts';
 import { flawOf, foldsOfWeights, type ProductFold, productFolds, productsOf } from './product-sums.ts';
 import { ABSENT, type WindowPlan } from './window-plan.ts';
 import { orderedRaw, type ZoneRows, zoneRows } from './zone-cells.ts';
-import { isWide, rowShape, type WindowFolds, wideDigits, zoneFunctors } from './zone-folds.ts';
+import { isWide, rowShape, type WindowFolds, wideDigits, wordsOfFolds, zoneFunctors } from './zone-folds.ts';
 
 /** The weights of the cells of a window, on the device, in the same places as the values. */
 interface WeightColumn {
@@ -73,9 +73,7 @@ export function weightedOutlineSums(
 
 /** Number of words that the sums take. */
 export function weightedSumWords({ words, zones }: WindowPlan, folds: readonly ZoneFold[]): number {
-  const ofRows = folds.reduce((sum, { rowWords, neutral }) => sum + rowWords + neutral.length, 8);
-  const counters = folds.reduce((sum, { layout }) => sum + (layout?.counters ?? 0), 0);
-  return ofRows * words + counters * zones.length;
+  return wordsOfFolds(folds, 8, words, zones.length);
 }
 
 type Columns = { readonly [name: string]: Column<'u32'> };

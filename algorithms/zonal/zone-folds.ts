@@ -90,12 +90,14 @@ export function foldRows(
  * counters of wide powers are added per zone.
  */
 export function foldWords({ rows, zones }: WindowPlan, folds: readonly Fold[]): number {
-  const ofRows = folds.reduce(
-    (sum, { rowWords, neutral }) => sum + rowWords + neutral.length,
-    usePlaces(folds) ? 6 : 4,
-  );
+  return wordsOfFolds(folds, usePlaces(folds) ? 6 : 4, rows, zones.length);
+}
+
+/** Number of words for folds of rows, each with `others` words besides, and for the counters of zones. */
+export function wordsOfFolds(folds: readonly ZoneFold[], others: number, rows: number, zones: number): number {
+  const ofRow = folds.reduce((sum, { rowWords, neutral }) => sum + rowWords + neutral.length, others);
   const counters = folds.reduce((sum, { layout }) => sum + (layout?.counters ?? 0), 0);
-  return ofRows * rows + counters * zones.length;
+  return ofRow * rows + counters * zones;
 }
 
 /**
