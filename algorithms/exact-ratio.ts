@@ -19,7 +19,11 @@ export function fractionOf(value: number): Fraction {
  * largest f64. The denominator is positive.
  */
 export function ratio(numerator: bigint, denominator: bigint): number {
-  if (isExact(numerator) && isExact(denominator)) return Number(numerator) / Number(denominator);
+  if (isExact(denominator)) {
+    if (isExact(numerator)) return Number(numerator) / Number(denominator);
+    const known = dividedPair(numerator, Number(denominator));
+    if (known !== undefined) return known;
+  }
   const magnitude = numerator < 0n ? -numerator : numerator;
   // In units of 2^unit, the quotient has 53 bits, or fewer for subnormal results.
   let unit = Math.max(MIN_UNIT, bitLength(magnitude) - bitLength(denominator) - 53);
@@ -55,6 +59,34 @@ function wholeRoot(square: bigint): bigint {
   return root;
 }
 
+/**
+ * The ratio of an integer and one that f64 holds, without dividing integers, which takes several times as long. Undefined
+ * if the integer has more than 106 bits, or if the ratio lies so near to the middle between two f64 that rounding errors
+ * might decide.
+ */
+function dividedPair(numerator: bigint, divisor: number): number | undefined {
+  // The integer is high + low.
+  const high = Number(numerator);
+  if (Math.abs(high) > 2 ** 106) return undefined;
+  const low = Number(numerator - BigInt(high));
+  const quotient = high / divisor;
+  // What remains of the upper part is an f64, by Dekker's exact product.
+  const product = quotient * divisor;
+  const [q, d] = [upperHalf(quotient), upperHalf(divisor)];
+  const [r, e] = [quotient - q, divisor - d];
+  const error = r * e - (product - q * d - r * d - q * e);
+  const rest = (high - product - error + low) / divisor;
+  // Each of three steps is off by at most 2^-53 of the result.
+  const [least, most] = [quotient + rest * (1 - 2 ** -50), quotient + rest * (1 + 2 ** -50)];
+  return least === most ? least : undefined;
+}
+
+/** The upper 26 bits of a number. */
+function upperHalf(value: number): number {
+  const scaled = value * (2 ** 27 + 1);
+  return scaled - (scaled - value);
+}
+
 /** Whether an f64 can hold an integer and every integer of smaller magnitude. */
 function isExact(integer: bigint): boolean {
   return integer <= LARGEST && integer >= -LARGEST;
@@ -73,6 +105,15 @@ function inUnits(numerator: bigint, denominator: bigint, unit: number) {
   return { quotient, rest: dividend - quotient * divisor, divisor };
 }
 
+/** The number of bits of an integer that is not negative, at least 1. */
 function bitLength(value: bigint): number {
-  return value.toString(2).length;
+  const near = Number(value);
+  if (near === 0 || near === Infinity) return value.toString(2).length;
+  PARTS[0] = near;
+  // Rounding may have carried the number to the next power of two.
+  const bits = Number((WORDS[0]! >> 52n) - 1022n);
+  return value >> BigInt(bits - 1) === 0n ? bits - 1 : bits;
 }
+
+const PARTS = new Float64Array(1);
+const WORDS = new BigUint64Array(PARTS.buffer);
