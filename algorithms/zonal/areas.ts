@@ -1,5 +1,6 @@
 import { ratio } from '../exact-ratio.ts';
-import type { ProductField } from './fold.ts';
+import type { FoldSums, ProductField } from './fold.ts';
+import type { FoldTotals } from './fold-totals.ts';
 import { ONE } from './fractions/line-numbers.ts';
 import type { Folded, FoldedZones } from './statistic-kinds.ts';
 
@@ -32,24 +33,41 @@ export function zoneAreas(
 ): ZoneAreas {
   const data: bigint[] = [];
   const lacking: bigint[] = [];
-  cells.forEach((all, zone) => {
+  for (let zone = 0; zone < cells.length; zone++) {
     const differences = weighted.get(zone);
-    data.push((all - nodata[zone]!) * UNIT + (differences?.area ?? 0n));
+    data.push((cells[zone]! - nodata[zone]!) * UNIT + (differences?.area ?? 0n));
     lacking.push(nodata[zone]! * UNIT + (differences?.lacking ?? 0n));
-  });
+  }
   return { data, lacking };
 }
 
 /** What was folded of zones by fractions, from what was folded of whole cells, and of their differences. */
-export function foldedByArea(folded: FoldedZones, weighted: FoldedZones): Map<number, Folded> {
-  return new Map(
-    Array.from(folded, ([zone, whole]) => {
-      const difference = weighted.get(zone);
-      const sumOf = (field: 'sum' | 'squares'): bigint | undefined =>
-        whole[field] === undefined ? undefined : whole[field] * UNIT + (difference?.[field] ?? 0n);
-      return [zone, { ...whole, sum: sumOf('sum'), squares: sumOf('squares') } as Folded];
-    }),
-  );
+export function foldedByArea(folded: FoldedZones, weighted: FoldedZones): FoldedZones {
+  return mapZones(folded, (zone, found) => {
+    const difference = weighted.get(zone);
+    if (found.sum !== undefined) found.sum = BigInt(found.sum) * UNIT + (difference?.sum ?? 0n);
+    if (found.squares !== undefined) found.squares = BigInt(found.squares) * UNIT + (difference?.squares ?? 0n);
+    return found as Folded;
+  });
+}
+
+/**
+ * What is folded of zones in another form, made when it is asked for: as many objects at once would take much memory. `of`
+ * may change what was found, because {@link FoldTotals.folded} makes it anew each time, and copies take longer.
+ */
+function mapZones(folded: FoldedZones, of: (zone: number, found: FoldSums) => Folded): FoldedZones {
+  return {
+    get size() {
+      return folded.size;
+    },
+    get(zone) {
+      const found = folded.get(zone);
+      return found && of(zone, found as FoldSums);
+    },
+    *[Symbol.iterator]() {
+      for (const [zone, found] of folded) yield [zone, of(zone, found as FoldSums)];
+    },
+  };
 }
 
 /** What was folded of zones, with the sums over cells with weights. By fractions, `outlines` has what these sums differ. */
@@ -57,17 +75,17 @@ export function withProducts(
   folded: FoldedZones,
   products: FoldedZones,
   outlines: FoldedZones | undefined,
-): Map<number, Folded> {
-  return new Map(
-    Array.from(folded, ([zone, found]) => {
-      const [whole, difference] = [products.get(zone)!, outlines?.get(zone)];
-      const sumOf = (field: ProductField): bigint =>
-        outlines === undefined ? whole[field] : whole[field] * UNIT + (difference?.[field] ?? 0n);
-      const sums = { weights: sumOf('weights'), products: sumOf('products'), unweighted: whole.unweighted };
-      const squares = whole.productsOfSquares !== undefined && { productsOfSquares: sumOf('productsOfSquares') };
-      return [zone, { ...found, ...sums, ...squares }];
-    }),
-  );
+): FoldedZones {
+  return mapZones(folded, (zone, found) => {
+    const [whole, difference] = [products.get(zone)!, outlines?.get(zone)];
+    const sumOf = (field: ProductField): bigint =>
+      outlines === undefined ? whole[field] : whole[field] * UNIT + (difference?.[field] ?? 0n);
+    found.weights = sumOf('weights');
+    found.products = sumOf('products');
+    found.unweighted = whole.unweighted;
+    if (whole.productsOfSquares !== undefined) found.productsOfSquares = sumOf('productsOfSquares');
+    return found as Folded;
+  });
 }
 
 /** The areas of bins, and of cells beyond them, in units. */

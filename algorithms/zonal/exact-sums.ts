@@ -186,7 +186,7 @@ function homeGroup(met: Uint32Array, power: Power, { offset, groups }: PowerLayo
 }
 
 /** The unsigned integer with the given words, lowest first. */
-export function integerOf(words: readonly number[]): bigint {
+function integerOf(words: readonly number[]): bigint {
   return words.reduceRight((upper, word) => (upper << 32n) | BigInt(word), 0n);
 }
 
@@ -194,6 +194,14 @@ export function integerOf(words: readonly number[]): bigint {
 export function wholeOf(words: readonly number[]): number | bigint {
   const isSmall = (words[1] ?? 0) < 2 ** 21 && words.every((word, at) => at < 2 || word === 0);
   return isSmall ? words[0]! + 2 ** 32 * (words[1] ?? 0) : integerOf(words);
+}
+
+/** The signed integer with the given words, lowest first, as a number if that is exact. */
+export function signedWholeOf(words: readonly number[]): number | bigint {
+  const upper = words[1]! | 0;
+  // Further words repeat the sign.
+  const isSmall = Math.abs(upper) < 2 ** 20 && words.every((word, at) => at < 2 || (word | 0) === upper >> 31);
+  return isSmall ? words[0]! + 2 ** 32 * upper : BigInt.asIntN(32 * words.length, integerOf(words));
 }
 
 /** The sum of whole numbers, as a number if all are exact. */

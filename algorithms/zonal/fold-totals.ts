@@ -22,7 +22,7 @@ export interface FoldTotals {
   addPart(part: PartialStatistics): void;
   /** What was added so far. Nothing changes it later. */
   part(): PartialStatistics;
-  /** What was added so far, of the zones that have cells with data. */
+  /** What was added so far, of the zones that have cells with data. Each call makes an object of its own. */
   readonly folded: FoldedZones;
 }
 
@@ -32,15 +32,15 @@ export interface FoldTotals {
  */
 export function createFoldTotals(folds: readonly ZoneFold[], zones: number): FoldTotals {
   const fields = fieldsOf(folds);
-  const columns = fields.map(([, type]) =>
-    type === 'number' ? new Float64Array(zones) : Array<number | bigint>(zones).fill(0),
-  );
+  const columns = fields.map(([field, type]) => ({
+    field,
+    type,
+    values: type === 'number' ? new Float64Array(zones) : new WholeColumn(zones),
+  }));
   const isFound = new Uint8Array(zones);
   let size = 0;
   const load = (zone: number, into: FoldSums): FoldSums => {
-    fields.forEach(([field], at) => {
-      into[field] = columns[at]![zone] as never;
-    });
+    for (const { field, values } of columns) into[field] = valueAt(values, zone) as never;
     return into;
   };
   const before = {} as FoldSums;
@@ -53,13 +53,14 @@ export function createFoldTotals(folds: readonly ZoneFold[], zones: number): Fol
       isFound[zone] = 1;
       size++;
     }
-    fields.forEach(([field], at) => {
-      columns[at]![zone] = sums[field];
-    });
+    for (const { field, values } of columns) {
+      if (values instanceof Float64Array) values[zone] = sums[field] as number;
+      else values.set(zone, sums[field]);
+    }
   };
   const foldedOf = (zone: number): Folded => {
     const found = load(zone, {} as FoldSums);
-    for (const [field, type] of fields) if (type === 'bigint') found[field] = BigInt(found[field]) as never;
+    for (const { field, type } of columns) if (type === 'bigint') found[field] = BigInt(found[field]) as never;
     return found as Folded;
   };
   return {
@@ -71,14 +72,16 @@ export function createFoldTotals(folds: readonly ZoneFold[], zones: number): Fol
         return { fold, found, words: found.map(() => 0), wide };
       });
       const sums = {} as FoldSums;
-      const readRow = ({ fold, found, words, wide }: (typeof given)[number], row: number, zone: number): boolean => {
-        for (let i = 0; i < words.length; i++) words[i] = found[i]![row]!;
-        wide.zone = zone;
-        return fold.read(words, sums, wide);
+      const readRow = (row: number, zone: number): boolean => {
+        for (const { fold, found, words, wide } of given) {
+          for (let i = 0; i < words.length; i++) words[i] = found[i]![row]!;
+          wide.zone = zone;
+          if (!fold.read(words, sums, wide)) return false;
+        }
+        return true;
       };
-      window.zone.forEach((zone, row) => {
-        if (given.every((each) => readRow(each, row, zone))) addZone(members[zone]!, sums);
-      });
+      const { zone } = window;
+      for (let row = 0; row < zone.length; row++) if (readRow(row, zone[row]!)) addZone(members[zone[row]!]!, sums);
     },
     addPart({ zone: members, ...part }) {
       members.forEach((zone, row) => {
@@ -87,11 +90,12 @@ export function createFoldTotals(folds: readonly ZoneFold[], zones: number): Fol
     },
     part() {
       const zone = Uint32Array.from(isFound.keys()).filter((each) => isFound[each] === 1);
-      const part = fields.map(([field, type], at) => {
-        const column = columns[at]!;
-        const values = type === 'number' ? Float64Array.from(zone, (each) => column[each] as number) : undefined;
-        return [field, values ?? Array.from(zone, (each) => BigInt(column[each]!))] as const;
-      });
+      const part = columns.map(({ field, values }) => [
+        field,
+        values instanceof Float64Array
+          ? Float64Array.from(zone, (each) => values[each]!)
+          : Array.from(zone, (each) => BigInt(values.at(each))),
+      ]);
       return { zone, ...Object.fromEntries(part) };
     },
     folded: {
@@ -104,6 +108,36 @@ export function createFoldTotals(folds: readonly ZoneFold[], zones: number): Fol
       },
     },
   };
+}
+
+/** Whole numbers, as numbers while these are exact: a bigint for each of very many zones would take most of the time. */
+class WholeColumn {
+  readonly #numbers: Float64Array;
+  /** Those that are no exact numbers, in rows that are NaN. */
+  #large: bigint[] | undefined;
+
+  constructor(rows: number) {
+    this.#numbers = new Float64Array(rows);
+  }
+
+  at(row: number): number | bigint {
+    const number = this.#numbers[row]!;
+    return Number.isNaN(number) ? this.#large![row]! : number;
+  }
+
+  set(row: number, value: number | bigint): void {
+    if (typeof value === 'number') {
+      this.#numbers[row] = value;
+      return;
+    }
+    this.#numbers[row] = Number.NaN;
+    this.#large ??= Array<bigint>(this.#numbers.length);
+    this.#large[row] = value;
+  }
+}
+
+function valueAt(column: Float64Array | WholeColumn, row: number): number | bigint {
+  return column instanceof Float64Array ? column[row]! : column.at(row);
 }
 
 /** Whether columns that come from another process have all fields, with values that can be true. */

@@ -1,7 +1,7 @@
 import { u32 } from '../../primitives/functors/functor.ts';
 import type { U32 } from '../../primitives/functors/value.ts';
 import { isFloat, SAMPLE_BYTES, type Sample } from '../geometry/raster.ts';
-import { integerOf, type Power, type PowerLayout, WEIGHT_BITS, WEIGHTED } from './exact-sums.ts';
+import { type Power, type PowerLayout, signedWholeOf, WEIGHT_BITS, WEIGHTED } from './exact-sums.ts';
 import type { SumField, WeightedFold, Words } from './fold.ts';
 import {
   addTo,
@@ -47,7 +47,7 @@ function wholeSum(words: number): ZoneSum {
     rowWords: words,
     neutral: Array(words).fill(0),
     combine: addWords,
-    integer: (found) => BigInt.asIntN(32 * words, integerOf(found)),
+    integer: signedWholeOf,
   };
 }
 

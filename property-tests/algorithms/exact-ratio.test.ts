@@ -34,20 +34,20 @@ describe('the ratio of two integers', () => {
     },
   );
 
-  test.prop([
-    fc.bigInt({ min: 2n ** 52n, max: 2n ** 53n - 1n }),
-    fc.bigInt({ min: 1n, max: 2n ** 53n }),
-    fc.nat(53),
-    fc.constantFrom(1n, -1n),
-    fc.oneof(fc.constantFrom(0n, 1n, -1n), fc.bigInt({ min: -(2n ** 53n), max: 2n ** 53n })),
-  ], { numRuns: caseCount(3000) })(
-    'is rounded to the nearest f64 if it is near the middle between two',
-    (half, denominator, by, sign, more) => {
-      const numerator = sign * ((((2n * half + 1n) * denominator) >> BigInt(by)) + more);
-      const rounded = ratio(numerator, denominator);
-      expect({ rounded, is: isNearest(rounded, { numerator, denominator }) }).toEqual({ rounded, is: true });
-    },
-  );
+  test.prop(
+    [
+      fc.bigInt({ min: 2n ** 52n, max: 2n ** 53n - 1n }),
+      fc.bigInt({ min: 1n, max: 2n ** 53n }),
+      fc.nat(53),
+      fc.constantFrom(1n, -1n),
+      fc.oneof(fc.constantFrom(0n, 1n, -1n), fc.bigInt({ min: -(2n ** 53n), max: 2n ** 53n })),
+    ],
+    { numRuns: caseCount(3000) },
+  )('is rounded to the nearest f64 if it is near the middle between two', (half, denominator, by, sign, more) => {
+    const numerator = sign * ((((2n * half + 1n) * denominator) >> BigInt(by)) + more);
+    const rounded = ratio(numerator, denominator);
+    expect({ rounded, is: isNearest(rounded, { numerator, denominator }) }).toEqual({ rounded, is: true });
+  });
 
   test('that is half the smallest subnormal number is rounded to even', () => {
     const min = 2n ** 1075n;
