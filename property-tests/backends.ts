@@ -54,18 +54,6 @@ export function dealtWorkers(): readonly TestBackend[] {
     1,
   );
 }
-/** By default, the mortal backend joins the backends of one list of laws in this number. */
-const MORTAL_LISTS = 16;
-
-/**
- * The backends on which laws run. Opening the mortal backend takes as long as its laws. So by default, only some lists
- * of laws run on it, and each time others.
- */
-export function dealtBackends(): readonly TestBackend[] {
-  const lists = Array.from({ length: MORTAL_LISTS }, (_, list) => list);
-  return THOROUGH || REPEATS_LOSSES || someOf(lists, 1)[0] === 0 ? testBackends : plainBackends;
-}
-
 /**
  * The backends of tests that count launches or compilations: by default the reference and one other. The mortal backend
  * is never among them, because a takeover compiles and launches commands again.
@@ -76,10 +64,11 @@ export function backendsThatLaunchOnce(): readonly TestBackend[] {
 }
 
 /**
- * The backends on which the same tests of an algorithm run: by default the reference and one other, because it takes
- * seconds to compile an algorithm for a software GPU. One time in eight, the other is the mortal backend.
+ * The backends on which the same laws run: by default the reference and one other, because a software GPU takes a tenth
+ * of a second to compile a kernel. One time in eight, the other is the mortal backend: opening it takes as long as its
+ * laws.
  */
-function fewBackends(): readonly TestBackend[] {
+export function dealtBackends(): readonly TestBackend[] {
   if (THOROUGH || REPEATS_LOSSES) return testBackends;
   const isMortal = someOf([true, ...Array<boolean>(7).fill(false)], 1)[0];
   return isMortal ? [plainBackends[0]!, mortalBackend] : backendsThatLaunchOnce();
@@ -99,7 +88,7 @@ interface Opened {
 /** Declares the same tests for several backends. Both contexts are open while the tests run. */
 export function onEveryBackend(
   declare: (opened: () => Opened, backend: TestBackend) => void,
-  backends: readonly TestBackend[] = fewBackends(),
+  backends: readonly TestBackend[] = dealtBackends(),
 ): void {
   for (const backend of backends) {
     describe(backend.name, () => {

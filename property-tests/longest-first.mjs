@@ -14,7 +14,7 @@ const LONGEST = [
   'prepared',
   'spilling-memory',
   'kept-memory',
-  'cli-bench',
+  'bench/cli-bench',
   'queries-join',
   'cross-compare-faults',
   'polygon-layers-stream',

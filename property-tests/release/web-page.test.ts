@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFailed, onTestFinished, test } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { COMPARED_CONTROLS, COMPARED_FRAMES } from '../../examples/web/compare.ts';
 import { play, type Told } from '../../examples/web/frame.ts';
@@ -47,12 +47,29 @@ async function host(): Promise<Server> {
 async function openPage(options: Parameters<Browser['newContext']>[0] = {}): Promise<{ page: Page; errors: string[] }> {
   const { port } = (await host()).address() as AddressInfo;
   const context = await browser.newContext(options);
+  // A software GPU and other tests may keep every core busy for longer than Playwright's 30 seconds.
+  context.setDefaultTimeout(90_000);
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('pageerror', ({ message }) => errors.push(message));
+  onTestFailed(async () => console.error('The page when the test failed:', await stateOf(page), errors));
   await page.goto(`http://localhost:${port}/`);
   return { page, errors };
+}
+
+/** What the page shows and has, to find out why a test failed. */
+function stateOf(page: Page): Promise<unknown> {
+  return page.evaluate(() => ({
+    message: document.getElementById('message')!.textContent,
+    backend: document.documentElement.dataset.backend,
+    backends: [...document.querySelectorAll('#backends small')].map(({ textContent }) => textContent),
+    isIsolated: crossOriginIsolated,
+    hasTriedToIsolate: sessionStorage.getItem('isolating'),
+    readyState: document.readyState,
+    visibility: document.visibilityState,
+    loadedBefore: performance.now(),
+  }));
 }
 
 /** Waits until the page draws frames that it computed on the given backend. */

@@ -1,12 +1,12 @@
 import { describe, expect } from 'vitest';
-import { surfaceHistogram } from '../../algorithms/zonal/index.ts';
-import { polygonRows } from '../../bench/data/polygon-rows.ts';
-import { type Relief, reliefCopier } from '../../bench/data/relief-copies.ts';
-import { partitionsOf } from '../../bench/data/table-1.ts';
-import { caseCount } from '../cases.ts';
-import { fc, test } from '../law-test.ts';
-import { openReference } from '../support/reference-context.ts';
-import { cellsOf, rasterOf, zonesOf } from '../support/zonal-support.ts';
+import { surfaceHistogram } from '../../../algorithms/zonal/index.ts';
+import { polygonRows } from '../../../bench/data/polygon-rows.ts';
+import { type Relief, reliefCopier } from '../../../bench/data/relief-copies.ts';
+import { partitionsOf } from '../../../bench/data/table-1.ts';
+import { caseCount } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
+import { openReference } from '../../support/reference-context.ts';
+import { cellsOf, rasterOf, zonesOf } from '../../support/zonal-support.ts';
 
 test('partitions have the cells of the paper, and share none', async () => {
   const partitions = partitionsOf(1);

@@ -2,24 +2,24 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createReferenceBackend } from '../../backends/reference/index.ts';
-import { builtInExperiments } from '../../bench/experiments/index.ts';
-import { permutation } from '../../bench/experiments/inputs.ts';
-import { backendCandidate } from '../../bench/harness/backend-candidate.ts';
-import type { Candidate } from '../../bench/harness/candidate.ts';
-import { columnsOfResult, type Experiment, type HostColumn, typesOf } from '../../bench/harness/experiment.ts';
-import { differenceOf, makeJob } from '../../bench/harness/job.ts';
-import { measure, type Omission } from '../../bench/harness/measure.ts';
-import { ratioPlot } from '../../bench/harness/plots.ts';
-import type { Row } from '../../bench/harness/row.ts';
-import { byCase, resultsCsv, tableCells, timesOurs } from '../../bench/harness/tables.ts';
-import { parseSizes } from '../../cli/bench-arguments.ts';
-import { loadExperiments } from '../../cli/bench-experiments.ts';
-import type { Column } from '../../primitives/columns/column.ts';
-import { Context } from '../../primitives/context/context.ts';
-import { bool, fn, map, u32 } from '../../primitives/index.ts';
-import { onEveryBackend } from '../backends.ts';
-import { caseCount, someOf } from '../cases.ts';
+import { createReferenceBackend } from '../../../backends/reference/index.ts';
+import { builtInExperiments } from '../../../bench/experiments/index.ts';
+import { permutation } from '../../../bench/experiments/inputs.ts';
+import { backendCandidate } from '../../../bench/harness/backend-candidate.ts';
+import type { Candidate } from '../../../bench/harness/candidate.ts';
+import { columnsOfResult, type Experiment, type HostColumn, typesOf } from '../../../bench/harness/experiment.ts';
+import { differenceOf, makeJob } from '../../../bench/harness/job.ts';
+import { measure, type Omission } from '../../../bench/harness/measure.ts';
+import { ratioPlot } from '../../../bench/harness/plots.ts';
+import type { Row } from '../../../bench/harness/row.ts';
+import { byCase, resultsCsv, tableCells, timesOurs } from '../../../bench/harness/tables.ts';
+import { parseSizes } from '../../../cli/bench-arguments.ts';
+import { loadExperiments } from '../../../cli/bench-experiments.ts';
+import type { Column } from '../../../primitives/columns/column.ts';
+import { Context } from '../../../primitives/context/context.ts';
+import { bool, fn, map, u32 } from '../../../primitives/index.ts';
+import { onEveryBackend } from '../../backends.ts';
+import { caseCount, someOf } from '../../cases.ts';
 
 const cases = builtInExperiments.flatMap((experiment) =>
   typesOf(experiment).map((type) => [`${experiment.name} ${type}`, experiment, type] as const),
@@ -277,7 +277,7 @@ test('a view that an experiment returns, bools too, is stored and timed as work'
 });
 
 test('the experiment in the guide is the one in examples/', async () => {
-  const root = join(import.meta.dirname, '..', '..');
+  const root = join(import.meta.dirname, '..', '..', '..');
   const source = readFileSync(join(root, 'examples', 'bench-dot-product.mjs'), 'utf8');
   const shown = source.slice(source.indexOf('export default'));
   expect(readFileSync(join(root, 'docs', 'guide', 'benchmarks.md'), 'utf8')).toContain(shown);

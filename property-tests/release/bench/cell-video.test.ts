@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { describe, expect } from 'vitest';
-import { matchDetections, matchVideo, trackAccuracy } from '../../bench/leukocyte/cell-accuracy.ts';
+import { matchDetections, matchVideo, trackAccuracy } from '../../../bench/leukocyte/cell-accuracy.ts';
 import {
   type CellVideoFrame,
   type CellVideoOptions,
   cellVideo,
   type TrueCell,
-} from '../../bench/leukocyte/cell-video.ts';
-import { caseCount, costlyCaseCount, someOf, THOROUGH } from '../cases.ts';
-import { fc, test } from '../law-test.ts';
+} from '../../../bench/leukocyte/cell-video.ts';
+import { caseCount, costlyCaseCount, someOf, THOROUGH } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
 
 const small = { seed: 1, cells: 6, amplitude: 10, frames: 4, width: 200, height: 150 } as const;
 

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import * as t from '../../algorithms/tables/index.ts';
-import { buildPyramid, pointList } from '../../bench/experiments/histogram-pyramid.ts';
-import { kthLargestByBits } from '../../bench/experiments/kth-largest.ts';
-import { lowerBound } from '../../primitives/index.ts';
-import { onEveryBackend } from '../backends.ts';
-import { fc, test } from '../law-test.ts';
+import * as t from '../../../algorithms/tables/index.ts';
+import { buildPyramid, pointList } from '../../../bench/experiments/histogram-pyramid.ts';
+import { kthLargestByBits } from '../../../bench/experiments/kth-largest.ts';
+import { lowerBound } from '../../../primitives/index.ts';
+import { onEveryBackend } from '../../backends.ts';
+import { fc, test } from '../../law-test.ts';
 
 /**
  * The values of an example by Govindaraju et al. The tests in this file are examples from three papers: Govindaraju,

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parseHTML } from 'linkedom';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { builtInExperiments } from '../../bench/experiments/index.ts';
-import { versionOf } from '../../bench/peers/program.ts';
-import { PROGRAMS } from '../../bench/programs/programs.ts';
-import { someOf, THOROUGH } from '../cases.ts';
-import { builtCommand } from '../support/built-package.ts';
-import { type Ending, openWorkshop, type Workshop } from '../support/cli-support.ts';
+import { builtInExperiments } from '../../../bench/experiments/index.ts';
+import { versionOf } from '../../../bench/peers/program.ts';
+import { PROGRAMS } from '../../../bench/programs/programs.ts';
+import { someOf, THOROUGH } from '../../cases.ts';
+import { builtCommand } from '../../support/built-package.ts';
+import { type Ending, openWorkshop, type Workshop } from '../../support/cli-support.ts';
 
 let shop: Workshop;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => shop.remove());
 
-const EXAMPLE = fileURLToPath(new URL('../../examples/bench-dot-product.mjs', import.meta.url));
+const EXAMPLE = fileURLToPath(new URL('../../../examples/bench-dot-product.mjs', import.meta.url));
 const BIN = await builtCommand();
 const QUICK = ['--backends', 'reference', '--peers', 'javascript', '--rounds', '2'];
 
@@ -42,7 +42,7 @@ function compiledPeers(): Promise<string[]> {
 
 async function compilePeers(): Promise<string[]> {
   if (THOROUGH || !(await hasCompiler())) return [];
-  const source = fileURLToPath(new URL('../../bench/peers/primitives.cpp', import.meta.url));
+  const source = fileURLToPath(new URL('../../../bench/peers/primitives.cpp', import.meta.url));
   const program = shop.path('peers');
   await promisify(execFile)('g++', ['-O0', '-std=c++20', '-pthread', '-o', program, source]);
   return ['--compiled', `cpp=${program}`];

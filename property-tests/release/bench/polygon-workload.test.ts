@@ -1,13 +1,13 @@
 import { describe, expect } from 'vitest';
-import { gridPolygons } from '../../algorithms/pixelbox/snap-to-pixels.ts';
-import { Geos } from '../../bench/peers/geos-areas.ts';
-import { boundariesText } from '../../bench/polygons/polygon-files.ts';
-import { PAPER, type PolygonPairTile, polygonPairs } from '../../bench/polygons/polygon-pairs.ts';
-import { scanlineAreas } from '../../bench/polygons/polygon-scanline.ts';
-import { parseBoundaries } from '../../formats/result-sets/boundaries-text.ts';
-import { caseCount, costlyCaseCount } from '../cases.ts';
-import { fc, test } from '../law-test.ts';
-import { rectilinearPairs } from '../support/arbitrary-rectilinear.ts';
+import { gridPolygons } from '../../../algorithms/pixelbox/snap-to-pixels.ts';
+import { Geos } from '../../../bench/peers/geos-areas.ts';
+import { boundariesText } from '../../../bench/polygons/polygon-files.ts';
+import { PAPER, type PolygonPairTile, polygonPairs } from '../../../bench/polygons/polygon-pairs.ts';
+import { scanlineAreas } from '../../../bench/polygons/polygon-scanline.ts';
+import { parseBoundaries } from '../../../formats/result-sets/boundaries-text.ts';
+import { caseCount, costlyCaseCount } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
+import { rectilinearPairs } from '../../support/arbitrary-rectilinear.ts';
 
 const geos = await Geos.open();
 

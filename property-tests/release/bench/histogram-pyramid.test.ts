@@ -4,10 +4,10 @@ import {
   disposePyramid,
   type PointExtent,
   pointList,
-} from '../../bench/experiments/histogram-pyramid.ts';
-import { bool, copyIf, fn, map, sequence, u32 } from '../../primitives/index.ts';
-import { onEveryBackend } from '../backends.ts';
-import { fc, test } from '../law-test.ts';
+} from '../../../bench/experiments/histogram-pyramid.ts';
+import { bool, copyIf, fn, map, sequence, u32 } from '../../../primitives/index.ts';
+import { onEveryBackend } from '../../backends.ts';
+import { fc, test } from '../../law-test.ts';
 
 const isActive = fn('isActive', { cell: u32 }, bool, ({ cell }) => cell.ne(0));
 

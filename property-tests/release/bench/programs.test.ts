@@ -1,11 +1,11 @@
 import { describe, expect } from 'vitest';
-import { evenPoints, type Points } from '../../bench/programs/points.ts';
-import { type Answer, answerOf, type BenchProgram, type Case } from '../../bench/programs/program.ts';
-import { PROGRAMS } from '../../bench/programs/programs.ts';
-import type { Context } from '../../primitives/context/context.ts';
-import { onEveryBackend } from '../backends.ts';
-import { scaledCount } from '../cases.ts';
-import { fc, test } from '../law-test.ts';
+import { evenPoints, type Points } from '../../../bench/programs/points.ts';
+import { type Answer, answerOf, type BenchProgram, type Case } from '../../../bench/programs/program.ts';
+import { PROGRAMS } from '../../../bench/programs/programs.ts';
+import type { Context } from '../../../primitives/context/context.ts';
+import { onEveryBackend } from '../../backends.ts';
+import { scaledCount } from '../../cases.ts';
+import { fc, test } from '../../law-test.ts';
 
 /** Cells along each side of grids, or points. Not a multiple of a vector or a word. */
 const SIZE = 45;
