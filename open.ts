@@ -86,15 +86,16 @@ export interface OpenOptions {
   /**
    * Called for problems that do not make a call fail. `warning/callback-failed`: the `onFailover` callback failed.
    * `warning/device-left`: four seconds after a device was closed, it was still busy with an endless kernel.
-   * `open/reference`: the reference backend was chosen because no other backend is available. By default, warnings go
-   * to `process.emitWarning` in Node and to the console on a page.
+   * `open/reference`: the reference backend was chosen because no other backend is available. `column/forgotten`: a
+   * column was garbage-collected without having been disposed of, only in development; see
+   * {@link Context.dispose}. By default, warnings go to `process.emitWarning` in Node and to the console on a page.
    */
   readonly onWarning?: OnWarning | undefined;
 }
 
 /** Opens a context on the best backend of a platform, or on the requested one. */
 export async function openOn(platform: Platform, options: OpenOptions = {}): Promise<Context> {
-  return new Context(await openBackendOn(platform, options));
+  return new Context(await openBackendOn(platform, options), undefined, options.onWarning);
 }
 
 /** The backend of {@link openOn}, with the wrappers that its options ask for. */

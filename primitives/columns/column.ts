@@ -93,15 +93,37 @@ export interface Automatic {
   hasPassed: boolean;
 }
 
-/** A buffer of the backend, with the reference counts that decide when the buffer is freed. */
-export class Memory {
-  readonly context: ColumnOwner;
+/**
+ * A buffer of the backend that some {@link Memory} stands for, and what decides when the buffer is given back. Contexts
+ * keep allocations and not memory, so that memory which nothing refers to can be garbage-collected. So nothing in an
+ * allocation may refer to its memory.
+ */
+export interface Allocation {
   readonly buffer: DeviceBuffer;
   /**
    * The memory that holds the row count, if only the device knows how many rows are stored here. The memory of the
    * count is freed together with the last memory that needs the count.
    */
   count: Memory | undefined;
+  /**
+   * Number of pending operations that still need the buffer. If the memory is released meanwhile, the buffer is freed
+   * after the last of these operations.
+   */
+  holds: number;
+  released: boolean;
+  /**
+   * Called to dispose of the buffer once it is released and no operation needs it. By default, the buffer returns to
+   * the backend.
+   */
+  giveBack: (() => void) | undefined;
+  /** The line of the caller's code that made the memory, where it was noted. */
+  place: ErrorPlace | undefined;
+}
+
+/** What columns, views and lengths refer to: a buffer of the backend. */
+export class Memory {
+  readonly context: ColumnOwner;
+  readonly allocation: Allocation;
   /** Number of unreleased memories whose row count is stored in this memory. */
   dependents = 0;
   /**
@@ -110,21 +132,10 @@ export class Memory {
    */
   goesWithLast = false;
   /**
-   * Number of pending operations that still need the buffer. If the memory is released meanwhile, the buffer is freed
-   * after the last of these operations.
-   */
-  holds = 0;
-  released = false;
-  /**
    * Whether the buffer belongs to the user. The library never writes to it, and its contents may change between
    * submissions.
    */
   borrowed = false;
-  /**
-   * Called to dispose of the buffer once it is released and no operation needs it. By default, the buffer returns to
-   * the backend.
-   */
-  giveBack: (() => void) | undefined;
   /** The automatically stored view whose results are in this memory, if any. */
   automatic: Automatic | undefined;
   /** The automatically stored views that were computed from this memory. */
@@ -132,19 +143,18 @@ export class Memory {
 
   constructor(context: ColumnOwner, buffer: DeviceBuffer, count?: Memory) {
     this.context = context;
-    this.buffer = buffer;
-    this.count = count;
+    this.allocation = { buffer, count, holds: 0, released: false, giveBack: undefined, place: undefined };
     if (count !== undefined) count.dependents++;
-    memoryOfBuffer.set(buffer, this);
   }
 
-  /** The memory object of a buffer. If the buffer has had several memory objects, returns the latest. */
-  static of(buffer: DeviceBuffer): Memory | undefined {
-    return memoryOfBuffer.get(buffer);
+  get buffer(): DeviceBuffer {
+    return this.allocation.buffer;
+  }
+
+  get released(): boolean {
+    return this.allocation.released;
   }
 }
-
-const memoryOfBuffer = new WeakMap<DeviceBuffer, Memory>();
 
 /**
  * A length that only the device knows: `min(limit, max(0, cell − minus))`. Here, `cell` is the value of the 32-bit word

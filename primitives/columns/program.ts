@@ -1,5 +1,13 @@
 import { ArgumentError } from '../checks/errors.ts';
-import type { ArrayBinding, CountRef, ForEachCommand, Length, Program, Store } from '../contract/backend.ts';
+import type {
+  ArrayBinding,
+  CountRef,
+  DeviceBuffer,
+  ForEachCommand,
+  Length,
+  Program,
+  Store,
+} from '../contract/backend.ts';
 import { If, Let, Var } from '../functors/control.ts';
 import { callNamed, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
@@ -384,6 +392,20 @@ function borrowedColumn(): ArgumentError {
 
 /** Requires that memory has not been freed. */
 export function alive(memory: Memory): Memory {
-  if (!memory.released) return memory;
-  throw releasedColumn('A column must not be used after its memory was freed.');
+  if (memory.released) throw releasedColumn('A column must not be used after its memory was freed.');
+  used?.set(memory.buffer, memory);
+  return memory;
+}
+
+let used: Map<DeviceBuffer, Memory> | undefined;
+
+/** Calls `run`, and adds to `memories` all memory that commands use meanwhile, by its buffer. */
+export function notingMemory<R>(memories: Map<DeviceBuffer, Memory>, run: () => R): R {
+  const outer = used;
+  used = memories;
+  try {
+    return run();
+  } finally {
+    used = outer;
+  }
 }

@@ -1,5 +1,5 @@
 import { CapacityError } from '../checks/errors.ts';
-import type { DeviceLength } from '../columns/column.ts';
+import type { Allocation, DeviceLength } from '../columns/column.ts';
 import type { DeviceBuffer } from '../contract/backend.ts';
 import type { ContextMemory } from './memory.ts';
 
@@ -7,7 +7,10 @@ import type { ContextMemory } from './memory.ts';
 interface Check {
   /** Serial number of the check in its context; the first failed check is the one reported. */
   readonly number: number;
-  readonly length: DeviceLength;
+  /** The buffer that holds the row count. Not its memory, which may be garbage-collected while the check is pending. */
+  readonly count: Allocation;
+  readonly word: number;
+  readonly limit: number;
   readonly primitive: string;
   /** The live buffers whose contents derive from the result rows of the call. */
   readonly marked: Set<DeviceBuffer>;
@@ -58,7 +61,7 @@ export function createCapacityChecks(owner: ContextMemory): CapacityChecks {
   const freeCount = (check: Check): void => {
     if (!check.holds) return;
     check.holds = false;
-    owner.letGo(check.length.memory);
+    owner.letGo(check.count);
   };
 
   const drop = (check: Check): void => {
@@ -78,9 +81,9 @@ export function createCapacityChecks(owner: ContextMemory): CapacityChecks {
   };
 
   const find = async (check: Check): Promise<number> => {
-    const { memory, word, limit } = check.length;
+    const { count, word, limit } = check;
     try {
-      const [needed] = await owner.context.backend.read(memory.buffer, word, 1);
+      const [needed] = await owner.context.backend.read(count.buffer, word, 1);
       if (needed! <= limit) drop(check);
       else freeCount(check);
       return needed!;
@@ -95,11 +98,12 @@ export function createCapacityChecks(owner: ContextMemory): CapacityChecks {
     get idle() {
       return marks.size === 0;
     },
-    expect(length, primitive) {
-      const check: Check = { number: started++, length, primitive, marked: new Set(), needed: undefined, holds: true };
+    expect({ memory: { allocation: count }, word, limit }, primitive) {
+      const state = { marked: new Set<DeviceBuffer>(), needed: undefined, holds: true };
+      const check: Check = { number: started++, count, word, limit, primitive, ...state };
       checks.add(check);
-      owner.hold(length.memory);
-      mark(length.memory.buffer, check);
+      owner.hold(count);
+      mark(count.buffer, check);
     },
     derive(reads, writes) {
       for (const source of reads) {
@@ -118,7 +122,7 @@ export function createCapacityChecks(owner: ContextMemory): CapacityChecks {
       const sources = new Set([...buffers].flatMap((buffer) => [...(marks.get(buffer) ?? [])]));
       const ordered = [...sources].sort((a, b) => a.number - b.number);
       const needed = await Promise.all(ordered.map(ask));
-      const outgrown = ordered.findIndex(({ length }, i) => needed[i]! > length.limit);
+      const outgrown = ordered.findIndex(({ limit }, i) => needed[i]! > limit);
       if (outgrown >= 0) throw capacityOutgrown(ordered[outgrown]!, needed[outgrown]!);
     },
     async settle() {
@@ -127,9 +131,9 @@ export function createCapacityChecks(owner: ContextMemory): CapacityChecks {
   };
 }
 
-function capacityOutgrown({ length, primitive }: Check, needed: number): CapacityError {
+function capacityOutgrown({ limit, primitive }: Check, needed: number): CapacityError {
   return new CapacityError('capacity/outgrown', `${primitive} made more rows than its capacity.`, {
-    expected: `at most ${length.limit} rows`,
+    expected: `at most ${limit} rows`,
     got: needed,
     remedy: 'Pass a larger capacity, pass the rows in parts, or omit the capacity.',
   });

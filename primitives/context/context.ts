@@ -9,6 +9,7 @@ import {
 } from '../checks/arguments.ts';
 import { ArgumentError, type CapacityError, DeviceLostError } from '../checks/errors.ts';
 import { aWord, type FieldKinds } from '../checks/kinds.ts';
+import type { OnWarning } from '../checks/warnings.ts';
 import { AutomaticColumns } from '../columns/automatic-columns.ts';
 import {
   Column,
@@ -50,6 +51,7 @@ import { type Prepared, type PreparingContext, preparePipeline } from '../prepar
 import { waits } from '../prepared/recording-backend.ts';
 import { type CapacityChecks, createCapacityChecks } from './capacity-checks.ts';
 import { type IntoTable, type ReadOptions, requireInto, rowsIn } from './downloads.ts';
+import { createForgottenNotes } from './forgotten.ts';
 import { createLateReads } from './late-reads.ts';
 import { createLentArrays, type LentArray, type LentArrays } from './lent-arrays.ts';
 import { type ContextMemory, createMemory } from './memory.ts';
@@ -127,13 +129,14 @@ export class Context implements ColumnOwner {
    */
   constructor(backend: Backend);
   /** @internal */
-  constructor(backend: Backend, recording: Recording);
-  constructor(backend: Backend, recording?: Recording) {
+  constructor(backend: Backend, recording: Recording | undefined, onWarning?: OnWarning);
+  constructor(backend: Backend, recording?: Recording, onWarning?: OnWarning) {
     requireBackend('new Context', 'backend', backend);
     this.recording = recording;
     const memory = createMemory(this, {
       onRelease: ({ buffer }) => this.#checks.forget(buffer),
       readReleased: () => lateReads.freeReleased(),
+      forgotten: recording === undefined ? createForgottenNotes(onWarning) : undefined,
     });
     const checks = createCapacityChecks(memory);
     const lateReads = createLateReads(memory);
@@ -408,10 +411,7 @@ export class Context implements ColumnOwner {
     if (view.source.kind === 'stored' || recordingFor(this) !== undefined) return this.materialize(view);
     this.#requireOwn([view], 'materialize');
     const { memory: kept, storage, offset, length } = this.automatic.store(view);
-    const memory = new Memory(this, kept.buffer);
-    kept.holds++;
-    memory.giveBack = () => this.#memory.letGo(kept);
-    this.#memory.own(memory);
+    const memory = this.#memory.share(kept);
     return new Column(this, view.type, length, { kind: 'stored', memory, storage, offset }, view.grid);
   }
 

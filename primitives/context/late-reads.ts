@@ -46,7 +46,7 @@ export function createLateReads({ context, hold, letGo, release }: ContextMemory
     // If the number of rows cannot be determined, nothing awaits this promise, so its rejection must be ignored here.
     late.all.catch(() => {});
     waiting.delete(late);
-    letGo(memoryOf(column));
+    letGo(memoryOf(column).allocation);
   };
 
   const readCopy = (late: LateRead): void => {
@@ -58,14 +58,14 @@ export function createLateReads({ context, hold, letGo, release }: ContextMemory
       readAll(late);
       return;
     }
-    hold(memoryOf(late.column));
-    letGo(memoryOf(column));
+    hold(memoryOf(late.column).allocation);
+    letGo(memoryOf(column).allocation);
   };
 
   const end = (late: LateRead, original: Column): void => {
     waiting.delete(late);
     const memory = memoryOf(late.column);
-    letGo(memory);
+    letGo(memory.allocation);
     if (late.column !== original) release(memory);
   };
 
@@ -76,7 +76,7 @@ export function createLateReads({ context, hold, letGo, release }: ContextMemory
     async read(column, count, into) {
       const late: LateRead = { column, all: undefined };
       waiting.add(late);
-      hold(memoryOf(column));
+      hold(memoryOf(column).allocation);
       try {
         const rows = await count;
         if (late.all !== undefined) return firstRows(await late.all, rows, into);

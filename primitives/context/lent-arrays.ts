@@ -58,7 +58,7 @@ export function createLentArrays(owner: ContextMemory): LentArrays {
    */
   const keep = (memory: Memory, isOwn: boolean): (() => void) => {
     const { buffer } = memory;
-    owner.hold(memory);
+    owner.hold(memory.allocation);
     lent.set(buffer, (lent.get(buffer) ?? 0) + 1);
     let isKept = true;
     return () => {
@@ -67,7 +67,7 @@ export function createLentArrays(owner: ContextMemory): LentArrays {
       const left = lent.get(buffer)! - 1;
       if (left === 0) lent.delete(buffer);
       else lent.set(buffer, left);
-      owner.letGo(memory);
+      owner.letGo(memory.allocation);
       if (isOwn) owner.release(memory);
     };
   };

@@ -1,15 +1,17 @@
 import { ArgumentError, OutOfMemoryError } from '../checks/errors.ts';
 import type { AutomaticColumns } from '../columns/automatic-columns.ts';
-import { Column, type ColumnOwner, Memory, type View } from '../columns/column.ts';
+import { type Allocation, Column, type ColumnOwner, Memory, type View } from '../columns/column.ts';
 import { runIn } from '../columns/current-context.ts';
 import { viewsBorn } from '../columns/program.ts';
 import { memoriesOf, partsIn, promisesIn } from '../columns/reachable.ts';
 import type { DeviceBuffer } from '../contract/backend.ts';
+import type { ForgottenNotes } from './forgotten.ts';
 
 /**
  * The memory of a context, grouped by scopes. When a scope ends, its memory is freed, except what the result of the
- * scope needs. The outermost scope lives as long as the context. If memory is released while pending operations hold
- * the memory, it is freed when the last hold ends.
+ * scope needs. The outermost scope lives as long as the context; its memory is also freed when nothing refers to it any
+ * more and it is garbage-collected. If memory is released while pending operations hold the memory, it is freed when
+ * the last hold ends.
  */
 export interface ContextMemory {
   /** The context whose memory this is. */
@@ -33,6 +35,8 @@ export interface ContextMemory {
    * again.
    */
   allocateBuffer(words: number): DeviceBuffer;
+  /** Memory of its own for a buffer that is kept as long as either is in use. The innermost scope frees it. */
+  share(kept: Memory): Memory;
   /** Adds memory to the innermost scope, so that the memory is freed when this scope ends. */
   own(memory: Memory): void;
   /**
@@ -40,9 +44,9 @@ export interface ContextMemory {
    * effect.
    */
   release(memory: Memory): void;
-  /** Keeps memory from being freed until `letGo` is called. */
-  hold(memory: Memory): void;
-  letGo(memory: Memory): void;
+  /** Keeps a buffer from being freed until `letGo` is called. */
+  hold(allocation: Allocation): void;
+  letGo(allocation: Allocation): void;
   /**
    * Decreases `count.dependents`, the number of users of a row count that is stored in `count`. If no user is left and
    * `count.goesWithLast` is true, releases `count`.
@@ -65,15 +69,17 @@ export interface ContextMemory {
 /** What else happens when memory is freed, or is needed. */
 interface MemoryHooks {
   /** Called for all memory that is released, including memory that is still held. */
-  readonly onRelease: (memory: Memory) => void;
+  readonly onRelease: (allocation: Allocation) => void;
   /**
    * Copies to the host, at once, the released columns that pending reads still need. Returns whether this freed any
    * memory.
    */
   readonly readReleased: () => boolean;
+  /** Told of memory that was garbage-collected, if the program is being developed. */
+  readonly forgotten: ForgottenNotes | undefined;
 }
 
-/** An open scope: its memory, and the serial number of the first view that was made in it. */
+/** An open scope except the outermost: its memory, and the serial number of the first view that was made in it. */
 interface Scope {
   readonly memories: Set<Memory>;
   readonly since: number;
@@ -81,19 +87,32 @@ interface Scope {
 
 export function createMemory(
   context: ColumnOwner & { readonly automatic: AutomaticColumns },
-  { onRelease, readReleased }: MemoryHooks,
+  { onRelease, readReleased, forgotten }: MemoryHooks,
 ): ContextMemory {
   const { automatic } = context;
   let closed = false;
-  const scopes: Scope[] = [{ memories: new Set(), since: 0 }];
-  const heldBack = new Set<Memory>();
-  const innermost = (): Scope => scopes.at(-1)!;
+  const scopes: Scope[] = [];
+  /** The allocations of the outermost scope. Their memory may be garbage-collected, which no open scope outlasts. */
+  const outermost = new Set<Allocation>();
+  const heldBack = new Set<Allocation>();
+  const collected = new FinalizationRegistry<Allocation>((allocation) => {
+    if (allocation.released) return;
+    free(allocation);
+    forgotten?.tell(allocation);
+  });
 
-  const allocateIn = ({ memories }: Scope, words: number, count?: Memory): Memory => {
-    const memory = new Memory(context, allocateBuffer(Math.max(1, words)), count);
-    memories.add(memory);
+  const addTo = (scope: Scope | undefined, memory: Memory): Memory => {
+    const { allocation } = memory;
+    if (scope !== undefined) scope.memories.add(memory);
+    else if (!outermost.has(allocation)) {
+      outermost.add(allocation);
+      collected.register(memory, allocation, allocation);
+      forgotten?.note(allocation);
+    }
     return memory;
   };
+  const allocateIn = (scope: Scope | undefined, words: number, count?: Memory): Memory =>
+    addTo(scope, new Memory(context, allocateBuffer(Math.max(1, words)), count));
 
   const allocateBuffer = (words: number): DeviceBuffer => {
     try {
@@ -112,13 +131,19 @@ export function createMemory(
       memory.context.free(memory);
       return;
     }
-    memory.released = true;
+    memory.allocation.released = true;
     automatic.freed(memory);
     for (const { memories } of scopes) memories.delete(memory);
-    if (memory.holds > 0) heldBack.add(memory);
-    else giveBack(memory);
-    onRelease(memory);
-    if (memory.count !== undefined) endDependence(memory.count);
+    free(memory.allocation);
+  };
+
+  const free = (allocation: Allocation): void => {
+    allocation.released = true;
+    if (outermost.delete(allocation)) collected.unregister(allocation);
+    if (allocation.holds > 0) heldBack.add(allocation);
+    else giveBack(allocation);
+    onRelease(allocation);
+    if (allocation.count !== undefined) endDependence(allocation.count);
   };
 
   const endDependence = (count: Memory): void => {
@@ -126,12 +151,15 @@ export function createMemory(
     if (count.dependents === 0 && count.goesWithLast) release(count);
   };
 
-  const letGo = (memory: Memory): void => {
-    memory.holds--;
-    if (memory.holds === 0 && heldBack.delete(memory)) giveBack(memory);
+  const letGo = (allocation: Allocation): void => {
+    allocation.holds--;
+    if (allocation.holds === 0 && heldBack.delete(allocation)) giveBack(allocation);
   };
 
-  const giveBack = ({ giveBack, buffer }: Memory): void => {
+  // A function of its own, because the memory that shares must not be reachable from here; see `Allocation`.
+  const lettingGo = (allocation: Allocation) => (): void => letGo(allocation);
+
+  const giveBack = ({ giveBack, buffer }: Allocation): void => {
     if (giveBack === undefined) context.backend.release(buffer);
     else giveBack();
   };
@@ -145,7 +173,7 @@ export function createMemory(
       for (const memory of automatic.memoriesUnder(views, since)) kept.add(memory);
     }
     for (const memory of memories) {
-      if (kept.has(memory)) innermost().memories.add(memory);
+      if (kept.has(memory)) addTo(scopes.at(-1), memory);
       else release(memory);
     }
   };
@@ -155,14 +183,24 @@ export function createMemory(
     get closed() {
       return closed;
     },
-    allocate: (words, count) => allocateIn(innermost(), words, count),
-    allocateOutermost: (words) => allocateIn(scopes[0]!, words),
-    allocateFor: (view, words) => allocateIn(scopes.findLast(({ since }) => since <= view.born)!, words),
+    allocate: (words, count) => allocateIn(scopes.at(-1), words, count),
+    allocateOutermost: (words) => allocateIn(undefined, words),
+    allocateFor: (view, words) =>
+      allocateIn(
+        scopes.findLast(({ since }) => since <= view.born),
+        words,
+      ),
     allocateBuffer,
-    own: (memory) => void innermost().memories.add(memory),
+    share(kept) {
+      const memory = new Memory(context, kept.buffer);
+      kept.allocation.holds++;
+      memory.allocation.giveBack = lettingGo(kept.allocation);
+      return addTo(scopes.at(-1), memory);
+    },
+    own: (memory) => void addTo(scopes.at(-1), memory),
     release,
-    hold(memory) {
-      memory.holds++;
+    hold(allocation) {
+      allocation.holds++;
     },
     letGo,
     endDependence,
@@ -193,8 +231,10 @@ export function createMemory(
     },
     close() {
       closed = true;
+      automatic.releaseUnused();
       for (const { memories } of scopes) for (const memory of memories) release(memory);
-      for (const memory of heldBack) giveBack(memory);
+      for (const allocation of outermost) free(allocation);
+      for (const allocation of heldBack) giveBack(allocation);
       heldBack.clear();
     },
   };

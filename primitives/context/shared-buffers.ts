@@ -3,7 +3,7 @@ import { requireOneOf, requireOptions, wrongArgument } from '../checks/arguments
 import { ArgumentError } from '../checks/errors.ts';
 import { isRecord } from '../checks/given.ts';
 import { aFiniteNumber, anything, type FieldKinds } from '../checks/kinds.ts';
-import { Column, cellColumn, type DeviceLength, Memory, viewColumn } from '../columns/column.ts';
+import { type Allocation, Column, cellColumn, type DeviceLength, Memory, viewColumn } from '../columns/column.ts';
 import { bytesOf, STORAGES, scalarOf } from '../columns/host-array.ts';
 import { fuse, storeRows } from '../columns/program.ts';
 import { storeColumns } from '../columns/views.ts';
@@ -175,10 +175,10 @@ export function lendColumn(owner: ContextMemory, column: Column, options: LendOp
       code: 'options/value',
     });
   }
-  const held: Memory[] = [];
-  const hold = (memory: Memory): void => {
-    owner.hold(memory);
-    held.push(memory);
+  const held: Allocation[] = [];
+  const hold = ({ allocation }: Memory): void => {
+    owner.hold(allocation);
+    held.push(allocation);
   };
   const letGo = (): void => held.splice(0).forEach(owner.letGo);
   const lost = new AbortController();

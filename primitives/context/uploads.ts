@@ -149,15 +149,15 @@ async function uploadElements(
   const column = new Column(owner.context, type, length, { kind: 'stored', memory, storage, offset: 0 });
   if (bytes === 0) return column;
   // Keep the memory allocated until no pending read of the source can write to it.
-  owner.hold(memory);
+  owner.hold(memory.allocation);
   let isOver = false;
   const progress = (done: number): void => {
     if (!isOver && !signal.aborted) onProgress?.(done, bytes);
   };
   const work = uploadTo(owner.context.backend, memory.buffer, sourceOf(elements, signal, progress));
   void work.then(
-    () => owner.letGo(memory),
-    () => owner.letGo(memory),
+    () => owner.letGo(memory.allocation),
+    () => owner.letGo(memory.allocation),
   );
   try {
     await unlessAborted(work, signal);

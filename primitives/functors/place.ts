@@ -29,6 +29,16 @@ export function placeIn(stack: string | undefined): ErrorPlace | undefined {
   return undefined;
 }
 
+/** The folders beside that of the primitives with which the library makes columns for its own use. */
+const FLOORS = ['primitives', 'backends', 'graph', 'queues', 'algorithms', 'formats', 'cli'];
+
+/** Whether the line is one of the library. False if a bundler has put the caller's code and the library into one file. */
+export function isOfLibrary({ file }: ErrorPlace): boolean {
+  own ??= ownPlace();
+  const root = own.folder?.replace(/[^/]*\/$/, '');
+  return file !== undefined && root !== undefined && FLOORS.some((floor) => file.startsWith(`${root}${floor}/`));
+}
+
 interface Place {
   readonly file: string;
   readonly line: number;

@@ -187,7 +187,7 @@ function beginLoop(parts: PreparedParts, first: GivenArguments): Loop {
       keepCounts(owner, recorded, given.get(rounds - 1)!, memories[last]!);
       // The row counts of the last round's results may be stored in memory of the previous round. Such memory must be
       // kept.
-      const counts = new Set(memories[last]!.map(({ count }) => count));
+      const counts = new Set(memories[last]!.map(({ allocation }) => allocation.count));
       for (const memory of memories[1 - last]!) {
         memory.goesWithLast = true;
         if (counts.has(memory)) owner.own(memory);

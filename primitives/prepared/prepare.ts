@@ -105,7 +105,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
     ring.dispose();
     throw error;
   }
-  for (const constant of recorded.constants) memory.hold(constant.memory);
+  for (const constant of recorded.constants) memory.hold(constant.memory.allocation);
   const countsAround = recorded.results.flatMap(({ length }) =>
     typeof length === 'object' && 'memory' in length ? [length.memory] : [],
   );
@@ -152,7 +152,7 @@ export function preparePipeline<I extends PreparedInputs, R extends Table>(
     for (const each of played) backend.forgetScript?.(each);
     ring.dispose();
     countsAround.forEach(memory.endDependence);
-    for (const constant of recorded.constants) memory.letGo(constant.memory);
+    for (const constant of recorded.constants) memory.letGo(constant.memory.allocation);
   };
   const dispose = (): void => {
     if (disposed) return;
@@ -360,10 +360,10 @@ export function keepCounts(
   for (const { from, at, length } of results) {
     if (from !== 'result' || typeof length === 'number' || 'result' in length) continue;
     const now = lengthOf(length, given, memories);
-    const memory = memories[at]!;
-    const { count } = memory;
+    const { allocation } = memories[at]!;
+    const { count } = allocation;
     if (typeof now === 'number' || now.memory === count) continue;
-    memory.count = now.memory;
+    allocation.count = now.memory;
     now.memory.dependents++;
     if (count !== undefined) endDependence(count);
   }

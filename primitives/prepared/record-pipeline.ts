@@ -15,6 +15,7 @@ import {
 } from '../columns/column.ts';
 import type { Grid } from '../columns/grid.ts';
 import { elementsPerWord } from '../columns/host-array.ts';
+import { notingMemory } from '../columns/program.ts';
 import { memoriesIn, promisesIn } from '../columns/reachable.ts';
 import { SymbolicUniform, symbolicLength } from '../columns/symbolic.ts';
 import { fuseColumns } from '../columns/views.ts';
@@ -96,20 +97,23 @@ export function recordPipeline(
     expectCapacity(length, primitive) {
       // The hold keeps the row count's memory allocated until the end of each call, because the row count is checked
       // after the call.
-      length.memory.holds++;
+      length.memory.allocation.holds++;
       expected.push({ length, primitive, step: backend.steps.length });
     },
   });
   const block = new Memory(recording, backend.block);
   const args = symbolicArguments(recording, backend, block, inputs);
-  const table = recording.scope(() => {
-    const returned = pipeline(args as never);
-    requireSynchronous(returned);
-    return recording.materialize(withoutConstants(returned));
-  });
+  const memories = new Map<DeviceBuffer, Memory>();
+  const table = notingMemory(memories, () =>
+    recording.scope(() => {
+      const returned = pipeline(args as never);
+      requireSynchronous(returned);
+      return recording.materialize(withoutConstants(returned));
+    }),
+  );
   const tables = Object.values(inputs).flatMap((declared, word) => (isTableInput(declared) ? [word] : []));
   try {
-    return finish(backend, block, tables, table, expected);
+    return finish(backend, memories, block, tables, table, expected);
   } finally {
     // Frees the recorded memory. Otherwise, row counts outside the pipeline would count this memory as a dependent,
     // and would never be freed.
@@ -166,6 +170,7 @@ function symbolicArguments(
  */
 function finish(
   backend: RecordingBackend,
+  memories: ReadonlyMap<DeviceBuffer, Memory>,
   block: Memory,
   tables: readonly number[],
   table: Table,
@@ -206,7 +211,7 @@ function finish(
     script: { steps: withoutMemoryOf(backend, results), inputs: backend.inputs, results, tables, block: backend.block },
     shape: shapeOf(table),
     results: columns,
-    constants: [...backend.constants].map(([buffer, { at }]) => ({ memory: Memory.of(buffer)!, input: at })),
+    constants: [...backend.constants].map(([buffer, { at }]) => ({ memory: memories.get(buffer)!, input: at })),
     checks,
     sources: results.map((buffer) => derived.get(buffer)?.inputs ?? new Set<number>()),
   };

@@ -75,6 +75,11 @@ export function createRing(
       free.push(set);
     }
   };
+  // A function of its own, because what `hand` returns must not be reachable from here; see `Allocation`.
+  const givingBack = (set: ResultSet) => (): void => {
+    set.inUse--;
+    if (set.inUse === 0) putBack(set);
+  };
   const dispose = (): void => {
     disposed = true;
     free.forEach(release);
@@ -109,13 +114,7 @@ export function createRing(
         return memories[at];
       };
       set.inUse = set.buffers.length;
-      for (const at of set.buffers.keys()) {
-        const memory = memoryOf(at);
-        memory.giveBack = () => {
-          set.inUse--;
-          if (set.inUse === 0) putBack(set);
-        };
-      }
+      for (const at of set.buffers.keys()) memoryOf(at).allocation.giveBack = givingBack(set);
       if (set.buffers.length === 0) putBack(set);
       return memories;
     },
