@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { expect } from 'vitest';
+import { collect, pinColumns } from './support/collecting.ts';
 
 // Most code runs too briefly to repay V8's optimizing compiler, which took a sixth of the processor time of all tests.
 // The command sets the same flag; see cli/quadrille.mjs for why only on Node 20.
@@ -35,3 +36,10 @@ const registered = Symbol.for('quadrille.sameElements');
 const shared = globalThis as { [registered]?: boolean };
 if (shared[registered] !== true) expect.addEqualityTesters([sameElements]);
 shared[registered] = true;
+
+// Tests compare the memory in use before and after. A column that an earlier test forgot must not be given back between,
+// so the columns of tests are not garbage-collected, except in the tests of that (`collecting`). With QUADRILLE_COLLECT,
+// a number of milliseconds, they are, and garbage is collected so often that a column given back too early is found.
+const interval = process.env['QUADRILLE_COLLECT'];
+if (interval === undefined) pinColumns();
+else setInterval(collect, Number(interval)).unref();
