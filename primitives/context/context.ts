@@ -514,6 +514,12 @@ export class Context implements ColumnOwner {
    * columns. If several columns are results of one view, their memory is freed together. A device count (a length that
    * only the device knows) is freed with the last column that has this length. Disposing of a column twice has no
    * effect, but using a freed column, or a view of a freed column, is an error.
+   *
+   * A column that nobody disposes of is freed when it is garbage-collected: when nothing refers to it any more, nor to a
+   * view, a slice, a pending call or a prepared pipeline that reads it. Garbage may be collected long after memory ran
+   * short, so the warning `column/forgotten` names the line that made such a column, once for each line, unless
+   * `NODE_ENV` is `production` or `test`. Prepared pipelines, and arrays and buffers that are lent, are not given back
+   * by themselves.
    */
   dispose(...tables: readonly unknown[]): void {
     for (const table of tables) requireNoPromise('dispose', 'tables', table);
