@@ -237,8 +237,8 @@ function testMemory({ name, open }: TestBackend): void {
       const data = Uint32Array.from({ length: ROWS }, (_, i) => (at + 3) * (i + 1));
       checks.push([way, await keep(context, data)]);
     }
-    for (let i = 0; i < 3; i++) {
-      await collectUntil(() => false, 3);
+    for (let i = 0; i < 2; i++) {
+      await collectUntil(() => false, 2);
       await overwrite(context);
     }
     for (const [way, check] of checks) {
@@ -256,7 +256,7 @@ test('results of prepared pipelines that nobody refers to are used again', async
   const prepared = context.prepare({ x: input(u32, 10) }, ({ x }) => q.copyIf(x, isEven));
   const x = context.column(Uint32Array.of(2, 3));
   const sizes: number[] = [];
-  for (let round = 0; round < 4; round++) {
+  for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 10; i++) prepared({ x });
     sizes.push(prepared.bytes);
     await collectUntil(() => false, 3);
