@@ -21,7 +21,7 @@ import type { U32 } from './functors/value.ts';
 import { gather } from './gather.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { plus, product } from './monoid.ts';
-import { NO_ROW, orderWords, storeKeptTops, type TopSearch, type Tops } from './rows/best-of-segments.ts';
+import { bestKeptRows, NO_ROW, orderWords, storeKeptTops, type TopSearch, type Tops } from './rows/best-of-segments.ts';
 import { type SegmentRows, type Segments, segmentRows } from './rows/segments.ts';
 import { sortSegments } from './rows/sorted-segments.ts';
 import { fusedScan } from './scan.ts';
@@ -71,7 +71,8 @@ const SEGMENTED_OPTIONS: FieldKinds<SegmentedTopOptions> = { ...OPTIONS, capacit
  * keep their bits.
  *
  * - Work O(n · bits / 8 + k log k), span O(bits / 8 · log n): {@link selectKth} finds the last key, and only the rows up
- *   to it are sorted. Memory is taken for `k` rows. Deterministic.
+ *   to it are sorted. Memory is taken for `k` rows. On backends with few threads, for up to 16 keys of 32 bits, work
+ *   O(n): each thread keeps the best of its rows, and most rows take one comparison. Deterministic.
  * - Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `out = rows.toSorted((a, b) => b.key - a.key || a.row - b.row).slice(0, k)`.
  *
@@ -86,9 +87,14 @@ export function topK<K extends SortKeys>(keys: K, k: number, options: TopOptions
   requireLength(k, 'topK', 'k');
   const length = commonLength(columns, 'topK');
   const context = inNamedContext('topK', options, () => requireContext(columns, 'topK'));
-  const words = orderWords(columns, options.smallest ?? false);
+  const { smallest = false } = options;
+  const words = orderWords(columns, smallest);
   return context.scope(() => {
-    const rows = bestRows(context, words, length, k);
+    const isKept = columns.length === 1 && k > 0 && k <= KEPT && context.backend.walkRows > MAX_WALKED;
+    const rows =
+      isKept && words[0]!.capacity > SORTED.keys
+        ? headOf(bestKeptRows({ context, columns, length, smallest, k }), length, k)
+        : bestRows(context, words, length, k);
     return context.materialize({ keys: gather(keys as Table, rows), rows }) as unknown as TopRows<K>;
   });
 }
@@ -156,6 +162,20 @@ function inFields(keys: SortKeys, columns: readonly Column[]): readonly Column[]
   return Object.keys(keys)[0] === 'lo' ? columns.toReversed() : columns;
 }
 
+/** Largest `walkRows` of backends with many threads, which find the last key and sort the rows up to it. */
+const MAX_WALKED = 16;
+
+function atMost(length: Column['length'], k: number): Column['length'] {
+  return typeof length === 'number' ? Math.min(k, length) : { ...length, limit: Math.min(k, length.limit) };
+}
+
+/** The first `k` elements, or as many as there are rows. */
+function headOf(elements: Column<'u32'>, length: Column['length'], k: number): Column<'u32'> {
+  const rows = { context: elements.context, length: atMost(length, k) };
+  const key = { by: [headOf], columns: [elements] };
+  return computedColumn('head', 'u32', rows, key, (index, loader) => loader.load([elements], index)[0] as U32);
+}
+
 /** Up to this number of keys, or of keys for each that is taken, all keys are sorted. */
 const SORTED = { keys: 4096, forEach: 8 };
 
@@ -216,7 +236,7 @@ function rowsUpTo(
     },
   });
   const all = cellColumn(total, 'u32', 0);
-  const taken = typeof length === 'number' ? Math.min(k, length) : { ...length, limit: Math.min(k, length.limit) };
+  const taken = atMost(length, k);
   const key = { by: [rowsUpTo, 'slots'], columns: [all, slots], values: [k] };
   return computedColumn('candidates', 'u32', { context, length: taken }, key, (index, loader) => {
     const [before] = loader.load([all], u32(0)) as [U32];

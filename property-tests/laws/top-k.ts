@@ -40,6 +40,13 @@ function bestOf({ kind, rows, smallest }: Case, from: number, to: number, k: num
   return ranks.slice(0, k).map(({ row }) => row);
 }
 
+/** The rows again and again, so that many are equal, `count` of them; none if there are none. */
+function repeated(rows: KeyRows, count: number): KeyRows {
+  const of = rowsIn(rows);
+  const places = Array.from({ length: of === 0 ? 0 : count }, (_, i) => i % of);
+  return take(rows, places) as KeyRows;
+}
+
 /** Numbers of keys: few, about as many as a thread keeps in variables, and more. */
 const places = fc.oneof(fc.nat({ max: 5 }), fc.constantFrom(8, 15, 16, 17, 40), fc.constantFrom(511, 512, 1024));
 
@@ -55,6 +62,16 @@ export const topKLaws: readonly Law[] = [
     assertSame(result.numbers, Uint32Array.from(best), 'rows');
     assertSameBytes(result.found, take(rows, best), 'keys', true);
   }),
+  law(
+    'topK of many rows is the head of the sorted rows too',
+    [topCase, fc.integer({ min: 1, max: 17 }), fc.constantFrom(4097, 4159, 4160, 4161, 9000)],
+    async (run, each, k, count) => {
+      const { kind, how, smallest } = each;
+      const rows = repeated(each.rows, count);
+      const result = await run((context) => topK(keysOf(kind, present(context, rows, how)), k, { smallest }).rows);
+      assertSame(result, Uint32Array.from(bestOf({ ...each, rows }, 0, rowsIn(rows), k)), 'rows');
+    },
+  ),
   law(
     'segmentedTopK is topK of the rows of each segment',
     [topCase, fc.oneof(fc.nat({ max: 5 }), fc.constantFrom(16, 17)), segmentsOfRows],

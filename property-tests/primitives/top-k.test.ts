@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { createWorkersBackend } from '../../backends/workers/index.ts';
+import { Context } from '../../primitives/context/context.ts';
 import * as q from '../../primitives/index.ts';
 import { onEveryBackend, testLaws } from '../backends.ts';
 import { topKLaws } from '../laws/top-k.ts';
@@ -29,6 +31,20 @@ onEveryBackend((opened) => {
     expect([...result.few]).toEqual(best.slice(0, 3));
     expect([...result.more]).toEqual(best);
     expect([...result.wide]).toEqual(best);
+  });
+
+  test('of so many rows that each thread goes through a part, the first of equal keys are taken', async () => {
+    const { run } = opened();
+    const rows = 5 * 2 ** 18 + 77;
+    const keys = new Float32Array(rows).fill(-1);
+    const best = [rows - 1, 5, 69, 2 ** 18 + 1, 64 * 1000, rows - 77, 2 ** 20 - 1].sort((a, b) => a - b);
+    for (const row of best) keys[row] = row === 69 ? Number.NaN : 7;
+    const result = await run((context) => {
+      const column = context.column(keys);
+      return { few: q.topK(column, 3).rows, more: q.topK(column, 9).rows };
+    });
+    const order = [69, ...best.filter((row) => row !== 69), 0, 1];
+    expect([[...result.few], [...result.more]]).toEqual([order.slice(0, 3), order.slice(0, 9)]);
   });
 
   test('long segments are searched in pieces, and the best of pieces again', async () => {
@@ -77,6 +93,22 @@ onEveryBackend((opened) => {
     });
     expect([...result.rows]).toEqual(first.flatMap((from) => bestOf(keys, from, rows - from, 2)));
   });
+});
+
+test('of long segments that are not cut, what would be pieces of pieces is not searched', async () => {
+  const context = new Context(await createWorkersBackend({ workers: 1 }));
+  const rows = 2 ** 20 + 4097;
+  const keys = new Uint32Array(rows).fill(1);
+  keys[5] = 2;
+  const segments = {
+    first: context.column(Uint32Array.of(0, 1, 2)),
+    end: context.column(Uint32Array.of(rows, rows, rows)),
+  };
+  const tops = await context.read(q.segmentedTopK(context.column(keys), segments, 16).rows);
+  const others = (first: number): number[] => [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17].slice(first);
+  const expected = [0, 1, 2].flatMap((first) => [5, ...others(first).slice(0, 15)]);
+  expect([...tops]).toEqual(expected);
+  await context.close();
 });
 
 test('segments that overlap need a capacity where their rows are sorted', async () => {
