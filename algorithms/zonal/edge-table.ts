@@ -40,7 +40,7 @@ export interface EdgeTable {
 
 /** The columns of a table of edges. */
 export function columnsOfEdges({ points, edges, lines }: EdgeTable): readonly Column<'u32'>[] {
-  return [...Object.values(points), edges, ...(lines === undefined ? [] : [lines.lines, lines.order])];
+  return [...Object.values(points), edges, ...(lines === undefined ? [] : [lines.lines, lines.order, lines.edges])];
 }
 
 /** Uploads the edges of placed zones, each with the numbers from which its crossings with rows are computed. */

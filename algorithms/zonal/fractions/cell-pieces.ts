@@ -2,54 +2,68 @@ import { Let } from '../../../primitives/functors/control.ts';
 import { type ArrayParameter, array, type Functor, fn, u32, uniform } from '../../../primitives/functors/functor.ts';
 import { bitsToI32 } from '../../../primitives/functors/standard/bits.ts';
 import { select } from '../../../primitives/functors/standard/choose.ts';
-import { add64, type U64 } from '../../../primitives/functors/standard/wide.ts';
-import { mul64, mulU32 } from '../../../primitives/functors/standard/wide-products.ts';
+import { add64 } from '../../../primitives/functors/standard/wide.ts';
+import { mulU32 } from '../../../primitives/functors/standard/wide-products.ts';
 import type { Bool, U32 } from '../../../primitives/functors/value.ts';
-import { quotientAt } from '../edge-quotients.ts';
 import { ABSENT, ZONE_FIELDS, ZONE_STRIDE } from '../window-plan.ts';
 import { ONE } from './line-numbers.ts';
-import { LINE_FIELDS, LINE_FLAGS, LINE_STRIDE } from './line-table.ts';
+import type { LineReader } from './line-reader.ts';
+import { LONG_LINES } from './long-lines.ts';
+import { SHORT_LINES } from './short-lines.ts';
 
 type Word = typeof u32;
 type UniformWord = ReturnType<typeof uniform<'u32'>>;
 type Words = ArrayParameter<'u32'>;
 
-/** The number of strips of a stretch that may reach into a window. */
-export const stripsInWindow: Functor<
-  {
-    readonly line: Word;
-    readonly lines: Words;
-    readonly local: Words;
-    readonly firstRow: UniformWord;
-    readonly endRow: UniformWord;
-    readonly endColumn: UniformWord;
-  },
-  Word
-> = fn(
-  'stripsInWindow',
-  {
-    line: u32,
-    lines: array(u32),
-    local: array(u32),
-    firstRow: uniform(u32),
-    endRow: uniform(u32),
-    endColumn: uniform(u32),
-  },
-  u32,
-  ({ line, lines, local, firstRow, endRow, endColumn }) => {
-    const at = line.mul(LINE_STRIDE);
-    const field = (offset: number): U32 => lines.at(at.add(offset));
-    const isMet = bitsToI32(field(LINE_FIELDS.top))
-      .lt(bitsToI32(endRow))
-      .and(bitsToI32(field(LINE_FIELDS.bottom)).ge(bitsToI32(firstRow)))
-      .and(local.at(field(LINE_FIELDS.zone)).ne(ABSENT));
-    const isFlat = field(LINE_FIELDS.flags).and(LINE_FLAGS.flat).ne(0);
-    const strip = field(LINE_FIELDS.strip);
-    const first = select(strip.max(firstRow), strip, isFlat);
-    const end = strip.add(field(LINE_FIELDS.strips)).min(select(endRow, endColumn, isFlat));
-    return select(u32(0), end.sub(first), isMet.and(end.gt(first)));
-  },
-);
+/** The functors of a table of stretches. */
+export interface PieceFunctors {
+  /** The number of strips of a stretch that may reach into a window. */
+  readonly stripsInWindow: Functor<StripParameters, Word>;
+  /**
+   * The pieces of a stretch in one strip. What a whole line has in a cell is computed from where the line crosses the borders
+   * of the cell, and less is its difference at points of the line. So it does not matter into how many stretches a line is
+   * cut, nor in which direction it goes: pieces of zones that share an edge cancel.
+   */
+  readonly piecesOfStrip: Functor<PieceParameters, Pieces>;
+}
+
+function functorsOf(name: string, reader: LineReader): PieceFunctors {
+  return { stripsInWindow: countStrips(`stripsOf${name}`, reader), piecesOfStrip: cutStrip(`piecesOf${name}`, reader) };
+}
+
+type StripParameters = {
+  readonly line: Word;
+  readonly lines: Words;
+  readonly local: Words;
+  readonly firstRow: UniformWord;
+  readonly endRow: UniformWord;
+  readonly endColumn: UniformWord;
+};
+
+function countStrips(name: string, reader: LineReader): Functor<StripParameters, Word> {
+  return fn(
+    name,
+    {
+      line: u32,
+      lines: array(u32),
+      local: array(u32),
+      firstRow: uniform(u32),
+      endRow: uniform(u32),
+      endColumn: uniform(u32),
+    },
+    u32,
+    ({ line, lines, local, firstRow, endRow, endColumn }) => {
+      const { zone, isFlat, strip, strips, top, bottom } = reader.spanOf(lines, line);
+      const isMet = bitsToI32(top)
+        .lt(bitsToI32(endRow))
+        .and(bitsToI32(bottom).ge(bitsToI32(firstRow)))
+        .and(local.at(zone).ne(ABSENT));
+      const first = select(strip.max(firstRow), strip, isFlat);
+      const end = strip.add(strips).min(select(endRow, endColumn, isFlat));
+      return select(u32(0), end.sub(first), isMet.and(end.gt(first)));
+    },
+  );
+}
 
 /** A stretch in a strip: at most two pieces, one for each cell. */
 type Pieces = {
@@ -74,53 +88,42 @@ const PIECES: Pieces = {
   ...{ height1: u32, height2: u32, inside1: u32, inside2: u32 },
 };
 
-/**
- * The pieces of a stretch in one strip. What a whole line has in a cell is computed from where the line crosses the borders
- * of the cell, and less is its difference at points of the line. So it does not matter into how many stretches a line is
- * cut, nor in which direction it goes: pieces of zones that share an edge cancel.
- */
-export const piecesOfStrip: Functor<
-  {
-    readonly line: Word;
-    readonly rank: Word;
-    readonly lines: Words;
-    readonly local: Words;
-    readonly zones: Words;
-    readonly firstRow: UniformWord;
-    readonly rows: UniformWord;
-    readonly firstColumn: UniformWord;
-    readonly columns: UniformWord;
-    readonly tile: UniformWord;
-  },
-  Pieces
-> = fn(
-  'piecesOfStrip',
-  {
-    line: u32,
-    rank: u32,
-    lines: array(u32),
-    local: array(u32),
-    zones: array(u32),
-    firstRow: uniform(u32),
-    rows: uniform(u32),
-    firstColumn: uniform(u32),
-    columns: uniform(u32),
-    tile: uniform(u32),
-  },
-  PIECES,
-  ({ line, rank, lines, local, zones, firstRow, rows, firstColumn, columns, tile }) => {
-    const at = line.mul(LINE_STRIDE);
-    const field = (offset: number): U32 => lines.at(at.add(offset));
-    const flags = Let(field(LINE_FIELDS.flags));
-    const has = (flag: number): Bool => flags.and(flag).ne(0);
-    const [isFlat, descends, isLevel] = [has(LINE_FLAGS.flat), has(LINE_FLAGS.descending), has(LINE_FLAGS.level)];
-    const from = field(LINE_FIELDS.strip);
+type PieceParameters = {
+  readonly line: Word;
+  readonly rank: Word;
+  readonly lines: Words;
+  readonly local: Words;
+  readonly zones: Words;
+  readonly firstRow: UniformWord;
+  readonly rows: UniformWord;
+  readonly firstColumn: UniformWord;
+  readonly columns: UniformWord;
+  readonly tile: UniformWord;
+};
+
+const PIECE_PARAMETERS: PieceParameters = {
+  ...{ line: u32, rank: u32, lines: array(u32), local: array(u32), zones: array(u32) },
+  ...{ firstRow: uniform(u32), rows: uniform(u32), firstColumn: uniform(u32), columns: uniform(u32) },
+  tile: uniform(u32),
+};
+
+/** Those of stretches of any length, and of short edges. */
+export const LONG_PIECES: PieceFunctors = functorsOf('Line', LONG_LINES);
+export const SHORT_PIECES: PieceFunctors = functorsOf('Edge', SHORT_LINES);
+
+function cutStrip(name: string, reader: LineReader): Functor<PieceParameters, Pieces> {
+  return fn(name, PIECE_PARAMETERS, PIECES, (given) => {
+    const { line, rank, lines, local, zones, firstRow, rows, firstColumn, columns, tile } = given;
+    const span = reader.spanOf(lines, line);
+    const own = reader.courseOf(lines, line, span);
+    const { isFlat, strip: from } = span;
+    const { descends, isLevel, isNegative } = own;
     const strip = Let(select(from.max(firstRow), from, isFlat).add(rank));
     const k = Let(strip.sub(from));
 
     // Where the line enters and leaves the strip.
-    const enters = crossing(at, k);
-    const leaves = crossing(at, k.add(1));
+    const enters = own.crossing(k);
+    const leaves = own.crossing(k.add(1));
     const startsUpper = descends.and(enters.isBorder);
     const endsLower = descends.or(isLevel).not().and(leaves.isBorder);
     const cell1 = Let(enters.cell.sub(u32(startsUpper)));
@@ -131,22 +134,16 @@ export const piecesOfStrip: Functor<
 
     // Where it crosses the border between the two cells.
     const border = select(cell1.add(1), cell1, descends);
-    const passed = border.sub(field(LINE_FIELDS.border));
-    const m = select(passed, u32(0).sub(passed), descends);
-    const t = field(LINE_FIELDS.borderWhole)
-      .add(m.mul(field(LINE_FIELDS.borderStep)))
-      .add(quotientAt(lines, at.add(LINE_FIELDS.borderQuotient), m).quotient)
-      .sub(strip.shl(31));
-    const middle = Let(t.add(1).shr(1));
+    const middle = Let(own.borderCrossing(border, k));
     const side1 = select(u32(ONE), u32(0), descends);
     const side2 = select(u32(0), u32(ONE), descends);
 
     // What of it belongs to the stretch.
-    const starts = has(LINE_FLAGS.starts).and(k.eq(0));
-    const ends = has(LINE_FLAGS.ends).and(k.add(1).eq(field(LINE_FIELDS.strips)));
-    const startsLate = starts.and(field(LINE_FIELDS.startCell).ne(cell1));
-    const endsEarly = ends.and(field(LINE_FIELDS.endCell).eq(cell1));
-    const endsBetween = has(LINE_FLAGS.endsOnBorder).and(ends).and(isLevel.not());
+    const starts = own.starts.and(k.eq(0));
+    const ends = own.ends.and(k.add(1).eq(span.strips));
+    const startsLate = starts.and(own.start.cell.ne(cell1));
+    const endsEarly = ends.and(own.end.cell.eq(cell1));
+    const endsBetween = own.endsOnBorder.and(ends).and(isLevel.not());
     const isThere1 = startsLate.not();
     const isThere2 = isTwo.and(endsEarly.not()).and(endsBetween.not());
     const piece1 = pieceOf(isFlat, {
@@ -162,13 +159,12 @@ export const piecesOfStrip: Functor<
     });
 
     // Where the pieces count.
-    const zone = local.at(field(LINE_FIELDS.zone)).mul(ZONE_STRIDE);
+    const zone = local.at(span.zone).mul(ZONE_STRIDE);
     const ofZone = (offset: number): U32 => zones.at(zone.add(offset));
     const width = ofZone(ZONE_FIELDS.tileColumns).mul(tile);
     const left = Let(ofZone(ZONE_FIELDS.firstTileColumn).mul(tile));
     const top = ofZone(ZONE_FIELDS.firstTileRow).mul(tile);
     const wordsOfZone = ofZone(ZONE_FIELDS.tiles).mul(tile).mul(tile.shr(5));
-    const isNegative = has(LINE_FLAGS.negative);
     const isOnBorder = isLevel.and(enters.isBorder);
     const place = (cell: U32, { area, height }: Piece, isThere: Bool) => {
       const row = select(strip, cell, isFlat).sub(firstRow);
@@ -195,23 +191,6 @@ export const piecesOfStrip: Functor<
       ...{ at2: two.at, area2: two.area, height2: two.height, inside2: two.inside },
     };
 
-    /** The cell in which the line is at the beginning of strip `index`, and where in it, rounded to the nearest. */
-    function crossing(line: U32, index: U32): { readonly cell: U32; readonly fixed: U32; readonly isBorder: Bool } {
-      const pair = (offset: number): U64 => ({
-        lo: lines.at(line.add(offset)),
-        hi: lines.at(line.add(offset + 1)),
-      });
-      const { quotient, remains } = quotientAt(lines, line.add(LINE_FIELDS.quotient), index);
-      const steps = mul64({ a: pair(LINE_FIELDS.step), b: { lo: index, hi: u32(0) } });
-      const whole = add64({ a: add64({ a: pair(LINE_FIELDS.whole), b: steps }), b: { lo: quotient, hi: u32(0) } });
-      const inCell = Let(whole.lo.and(0x7fffffff));
-      return {
-        cell: Let(whole.hi.shl(1).or(whole.lo.shr(31))),
-        fixed: inCell.add(1).shr(1),
-        isBorder: inCell.or(remains).eq(0),
-      };
-    }
-
     /** The area beside a piece, and its height, from where its line enters the cell and leaves it. */
     function pieceOf(flat: Bool, { t0, s0, t1, s1, starts: isCutBefore, ends: isCutAfter }: Course): Piece {
       const difference = (a: U32, b: U32): U32 => select(b.sub(a), a.sub(b), descends);
@@ -220,14 +199,14 @@ export const piecesOfStrip: Functor<
       const distance = u32(2 ** 31).sub(select(s0.add(s1), t0.add(t1), flat));
       const { lo, hi } = add64({ a: mulU32({ a: whole, b: distance }), b: { lo: u32(ONE), hi: u32(0) } });
       const area = hi.shl(1).or(lo.shr(31));
-      const before = select(u32(0), field(LINE_FIELDS.startArea), isCutBefore);
-      const upTo = select(area, field(LINE_FIELDS.endArea), isCutAfter);
-      const first = select(select(t0, s0, flat), field(LINE_FIELDS.startRow), isCutBefore);
-      const last = select(select(t1, s1, flat), field(LINE_FIELDS.endRow), isCutAfter);
+      const before = select(u32(0), own.start.area, isCutBefore);
+      const upTo = select(area, own.end.area, isCutAfter);
+      const first = select(select(t0, s0, flat), own.start.row, isCutBefore);
+      const last = select(select(t1, s1, flat), own.end.row, isCutAfter);
       return { area: upTo.sub(before), height: select(last.sub(first), difference(first, last), flat) };
     }
-  },
-);
+  });
+}
 
 /** Where a line enters a cell and leaves it, and whether its stretch starts or ends in between. */
 interface Course {

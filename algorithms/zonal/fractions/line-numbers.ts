@@ -155,8 +155,7 @@ function floorDivide(a: bigint, b: bigint): bigint {
  * to the point, in units of 2⁻³⁰. The line goes along rows if `isFlat`, else along columns. Depends on the slope of the
  * line and the position of the point in its cell alone.
  */
-export function areaBefore({ dt, ds }: Line, t: number, s: number, isFlat: boolean): number {
-  const slope = ds / dt;
+export function areaBefore(slope: number, t: number, s: number, isFlat: boolean): number {
   // From the side of the cell through which the line would enter where s changes.
   const side = slope < 0 ? 1 : 0;
   const across = Math.abs(s - side);

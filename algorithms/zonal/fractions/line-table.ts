@@ -3,7 +3,6 @@ import type { SnappedPolygons } from '../../geometry/grid.ts';
 import { type Along, type OutlineStretch, outlineOf } from '../../geometry/outlines.ts';
 import { edgesOfPart, movedEdges } from '../../geometry/part-edges.ts';
 import type { RasterGrid } from '../../geometry/raster.ts';
-import { countEdges } from '../../geometry/row-crossings.ts';
 import { SimpleRings } from '../../geometry/simple-rings.ts';
 import { BAND_ROWS, Bands } from '../bands.ts';
 import { setQuotient } from '../edge-quotients.ts';
@@ -20,56 +19,9 @@ import {
   setSteps,
   type Units,
 } from './line-numbers.ts';
-
-/**
- * Positions of the words of a stretch of a line in the table. Strips are rows of cells, or columns if the line is flat
- * (longer along rows than along columns). Coordinate t goes across strips, s along them.
- */
-export const LINE_FIELDS = {
-  zone: 0,
-  flags: 1,
-  /** The first strip that the stretch enters, and the number of them. */
-  strip: 2,
-  strips: 3,
-  /** The rows of cells in which the stretch is: the first and the last. */
-  top: 4,
-  bottom: 5,
-  /** Where the stretch begins and ends inside a strip: the cell along the strip. */
-  startCell: 6,
-  endCell: 7,
-  /** There, the position in the row of cells; and the area before that point ({@link areaBefore}). */
-  startRow: 8,
-  endRow: 9,
-  startArea: 10,
-  endArea: 11,
-  /** s at the beginnings of strips, in two words: {@link setCrossingsOfStrips}. */
-  whole: 12,
-  step: 14,
-  quotient: 16,
-  /** t at borders of cells along strips, in the lower words of {@link setCrossingsOfBorders}, from `border` on. */
-  border: 23,
-  borderWhole: 24,
-  borderStep: 25,
-  borderQuotient: 26,
-} as const;
-export const LINE_STRIDE = 33;
-
-/** What the flags of a stretch say. */
-export const LINE_FLAGS = {
-  /** Strips are columns. */
-  flat: 1,
-  /** s decreases. */
-  descending: 2,
-  /** s does not change. */
-  level: 4,
-  /** The inside is where the column is smaller (of a horizontal line: the row). */
-  negative: 8,
-  /** The stretch begins, or ends, inside a strip. */
-  starts: 16,
-  ends: 32,
-  /** The stretch ends on a border of cells along a strip. */
-  endsOnBorder: 64,
-} as const;
+import { LINE_FIELDS, LINE_FLAGS, LINE_STRIDE } from './long-lines.ts';
+import { ShortLines } from './short-lines.ts';
+import { StripCounter, type StripCounts } from './strip-counts.ts';
 
 /** The outlines of all zones on the device, in stretches of lines. */
 export interface LineTable {
@@ -82,23 +34,44 @@ export interface LineTable {
   readonly bands: Bands;
   readonly long: number;
   readonly count: number;
-  /** For each row, the number of strips of the stretches that begin above it, and of those that end above it. */
-  readonly begunBefore: Float64Array;
-  readonly endedBefore: Float64Array;
+  readonly strips: StripCounts;
+  /** Short edges, by the bands in which they begin. */
+  readonly edges: Column<'u32'>;
+  readonly edgeBands: Bands;
+  readonly edgeStrips: StripCounts;
 }
 
 /** Uploads the outlines of zones, clipped to the rows of the raster, and flat lines also to its columns. */
 export function uploadLines(context: Context, placed: PlacedZones, grid: RasterGrid): LineTable {
   const { polygons, shifts } = placed;
-  const writer = new LineWriter(grid, countEdges(polygons, placed));
+  const [writer, short] = [new LineWriter(grid), new ShortLines(grid, polygons)];
   const rings = new SimpleRings(polygonsOf(polygons));
+  // Of zones whose only ring is their outline, on which side of the edges the inside is.
+  const sides = new Int8Array(shifts.length);
   for (let zone = 0; zone < shifts.length; zone++) {
-    const inside = isOneRing(placed, zone) ? rings.insideOf(polygons.polygonRings[zone]!) : 0;
-    if (inside !== 0) addRing(writer, placed, zone, inside);
-    else forStretches(placed, zone, (stretch, shift) => writer.add(zone, stretch, shift));
+    const ring = polygons.polygonRings[zone]!;
+    const inside = isOneRing(placed, zone) ? rings.insideOf(ring) : 0;
+    sides[zone] = inside;
+    if (inside === 0) forStretches(placed, zone, (stretch, shift) => writer.add(zone, stretch, shift));
+    else for (const shift of shifts[zone]!) short.count(ring, shift, (u, v) => addEdge(zone, u, v, shift));
+  }
+  short.begin();
+  for (let zone = 0; zone < shifts.length; zone++) {
+    if (sides[zone] === 0) continue;
+    for (const shift of shifts[zone]!) short.write(zone, polygons.polygonRings[zone]!, shift, sides[zone]!);
   }
   const { words, order, ...counted } = writer.finished();
-  return { lines: context.column(words), order: context.column(order), ...counted };
+  return {
+    ...{ lines: context.column(words), order: context.column(order), ...counted },
+    ...{ edges: context.column(short.words), edgeBands: short.bands, edgeStrips: short.strips.finished() },
+  };
+
+  function addEdge(zone: number, u: number, v: number, shift: number): void {
+    const { column, row } = polygons;
+    const [x0, y0, x1, y1] = [column[u]!, row[u]!, column[v]!, row[v]!];
+    const isLeftBeyond = y0 === y1 ? x1 > x0 : y0 > y1;
+    writer.addEdge(zone, x0 + shift, y0, x1 + shift, y1, isLeftBeyond === sides[zone]! > 0);
+  }
 }
 
 /** Whether a zone is a ring whose copies do not overlap. */
@@ -106,22 +79,6 @@ function isOneRing({ polygons: { polygonRings }, shifts, sheets, oddSheets }: Pl
   const ring = polygonRings[zone]!;
   const sheet = sheets?.ringSheets[ring] ?? zone;
   return polygonRings[zone + 1]! - ring === 1 && (shifts[zone]!.length === 1 || oddSheets[sheet] === sheet);
-}
-
-/** Adds the edges of a zone whose only ring is its outline. `inside` is the side of the edges on which the inside is. */
-function addRing(writer: LineWriter, { polygons, shifts }: PlacedZones, zone: number, inside: number): void {
-  const { polygonRings, ringVertices, column, row } = polygons;
-  const ring = polygonRings[zone]!;
-  const [from, to] = [ringVertices[ring]!, ringVertices[ring + 1]!];
-  const copies = shifts[zone]!;
-  for (let v = from, u = to - 1; v < to; u = v++) {
-    const [x0, y0, x1, y1] = [column[u]!, row[u]!, column[v]!, row[v]!];
-    const isLeftBeyond = y0 === y1 ? x1 > x0 : y0 > y1;
-    for (let copy = 0; copy < copies.length; copy++) {
-      const shift = copies[copy]!;
-      writer.addEdge(zone, x0 + shift, y0, x1 + shift, y1, isLeftBeyond === inside > 0);
-    }
-  }
 }
 
 /** Calls `call` for the stretches of the outlines of all copies of a zone. */
@@ -169,9 +126,8 @@ interface End {
 
 class LineWriter {
   readonly #grid: RasterGrid;
-  readonly #begun: Float64Array;
-  readonly #ended: Float64Array;
-  #words: Uint32Array;
+  readonly #strips: StripCounter;
+  #words = new Uint32Array(LINE_STRIDE);
   #count = 0;
   // What is written over for each stretch.
   readonly #line: Line = { t0: 0, s0: 0, dt: 1, ds: 0 };
@@ -179,16 +135,12 @@ class LineWriter {
   readonly #end: End = { t: ofSteps(0), s: ofSteps(0) };
   readonly #crossings = noProgression();
 
-  /** @param edges - The number of edges, of which most are one stretch. */
-  constructor(grid: RasterGrid, edges: number) {
+  constructor(grid: RasterGrid) {
     this.#grid = grid;
-    this.#begun = new Float64Array(grid.height + 1);
-    this.#ended = new Float64Array(grid.height + 1);
-    // Memory that nobody writes to costs nothing.
-    this.#words = new Uint32Array((edges + 1) * LINE_STRIDE);
+    this.#strips = new StripCounter(grid.height);
   }
 
-  finished(): Omit<LineTable, 'lines' | 'order'> & { readonly words: Uint32Array; readonly order: Uint32Array } {
+  finished(): Pick<LineTable, 'bands' | 'long' | 'count' | 'strips'> & Record<'words' | 'order', Uint32Array> {
     const count = this.#count;
     const words = this.#words.subarray(0, Math.max(1, count) * LINE_STRIDE);
     const bands = new Bands(this.#grid.height);
@@ -201,8 +153,7 @@ class LineWriter {
     const long = bands.total();
     const order = new Uint32Array(Math.max(1, count));
     for (let line = 0, at = long; line < count; line++) order[isShort(line) ? bands.next(topOf(line)) : at++] = line;
-    const before = { begunBefore: sumsBefore(this.#begun), endedBefore: sumsBefore(this.#ended) };
-    return { words, order, bands, long, count, ...before };
+    return { words, order, bands, long, count, strips: this.#strips.finished() };
   }
 
   /** Adds a whole edge. */
@@ -275,8 +226,7 @@ class LineWriter {
     if (strips <= 0 || bottom < 0 || top >= height) return;
     const starts = start.t.cell === strip && !start.t.isBorder;
     const ends = end.t.cell === strip + strips - 1 && !end.t.isBorder;
-    this.#begun[Math.max(0, top)]! += strips;
-    this.#ended[Math.min(height - 1, bottom)]! += strips;
+    this.#strips.count(top, bottom, strips);
     const words = this.#room();
     const at = this.#count++ * LINE_STRIDE;
     words[at + LINE_FIELDS.zone] = zone;
@@ -342,7 +292,7 @@ function setEnd(words: Uint32Array, at: number, which: 0 | 1, line: Line, { t, s
   words[at + LINE_FIELDS.startRow + which] = isFlat ? (isUpper ? 2 ** 30 : s.fixed) : t.fixed;
   // Along a border, all area of the cell beyond it counts: as much as the height.
   const isSide = line.ds === 0 && s.isBorder;
-  words[at + LINE_FIELDS.startArea + which] = isSide ? t.fixed : areaBefore(line, t.local, local, isFlat);
+  words[at + LINE_FIELDS.startArea + which] = isSide ? t.fixed : areaBefore(line.ds / line.dt, t.local, local, isFlat);
 }
 
 /** Writes an integer modulo 2⁶⁴: two words, the low one first. */
@@ -353,11 +303,4 @@ function setWide(words: Uint32Array, at: number, value: Units): void {
 
 function lowWord({ cells, part }: Units): number {
   return (cells % 2 === 0 ? 0 : 2 ** 31) + part;
-}
-
-/** For each row, the sum over all rows before it. */
-function sumsBefore(changes: Float64Array): Float64Array {
-  const before = new Float64Array(changes.length);
-  for (let row = 1; row < before.length; row++) before[row] = before[row - 1]! + changes[row - 1]!;
-  return before;
 }

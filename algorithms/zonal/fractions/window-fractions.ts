@@ -18,9 +18,11 @@ import {
 import { upperBound } from '../../../primitives/search.ts';
 import { BAND_ROWS } from '../bands.ts';
 import { type WindowPlan, ZONE_FIELDS, ZONE_STRIDE } from '../window-plan.ts';
-import { piecesOfStrip, stripsInWindow } from './cell-pieces.ts';
+import { LONG_PIECES, type PieceFunctors, SHORT_PIECES } from './cell-pieces.ts';
 import { ONE } from './line-numbers.ts';
 import type { LineTable } from './line-table.ts';
+import { SHORT_BAND_ROWS } from './short-lines.ts';
+import { stripsIn } from './strip-counts.ts';
 
 /**
  * The cells of a window through which the outlines of zones go, in the order of the bitmaps of zones: by zone, then row by
@@ -39,8 +41,8 @@ export type WindowFractions = {
 };
 
 /** The most strips of stretches that may reach into a window. */
-function stripsOf({ begunBefore, endedBefore }: LineTable, { window }: WindowPlan): number {
-  return begunBefore[window.row + window.rows]! - endedBefore[window.row]!;
+function stripsOf({ strips, edgeStrips }: LineTable, { window }: WindowPlan): number {
+  return stripsIn(strips, window) + stripsIn(edgeStrips, window);
 }
 
 /**
@@ -120,26 +122,40 @@ interface Pieces {
   readonly isInside: Column<'u32'>;
 }
 
-function piecesIn(context: Context, table: LineTable, plan: WindowPlan): readonly [Pieces, Pieces] {
-  const { window, tile } = plan;
-  const { lines } = table;
-  const [zones, local, line] = [context.column(plan.table), context.column(plan.local), linesOf(table, plan)];
-  const counts = map(stripsInWindow, {
-    ...{ line, lines, local },
-    firstRow: window.row,
-    endRow: window.row + window.rows,
-    endColumn: window.column + window.columns,
-  });
-  const pieces = expand({ line }, counts, piecesOfStrip, {
-    capacity: stripsOf(table, plan),
-    captures: {
-      ...{ lines, local, zones, tile },
-      ...{ firstRow: window.row, rows: window.rows, firstColumn: window.column, columns: window.columns },
-    },
-  });
+function piecesIn(context: Context, table: LineTable, plan: WindowPlan): readonly Pieces[] {
+  const { window } = plan;
+  const { lines, strips, edges, edgeBands, edgeStrips } = table;
+  const placing = { local: context.column(plan.local), zones: context.column(plan.table) };
+  const piecesOf = (
+    { stripsInWindow, piecesOfStrip }: PieceFunctors,
+    lines: Column<'u32'>,
+    line: Column<'u32'>,
+    capacity: number,
+  ): readonly Pieces[] => {
+    if (capacity === 0) return [];
+    const counts = map(stripsInWindow, {
+      ...{ line, lines, local: placing.local },
+      firstRow: window.row,
+      endRow: window.row + window.rows,
+      endColumn: window.column + window.columns,
+    });
+    const pieces = expand({ line }, counts, piecesOfStrip, {
+      capacity,
+      captures: {
+        ...{ lines, ...placing, tile: plan.tile },
+        ...{ firstRow: window.row, rows: window.rows, firstColumn: window.column, columns: window.columns },
+      },
+    });
+    return [
+      { at: pieces.at1, area: pieces.area1, height: pieces.height1, isInside: pieces.inside1 },
+      { at: pieces.at2, area: pieces.area2, height: pieces.height2, isInside: pieces.inside2 },
+    ];
+  };
+  const above = Math.min(window.row, SHORT_BAND_ROWS);
+  const [from, end] = edgeBands.of(window.row - above, window.rows + above);
   return [
-    { at: pieces.at1, area: pieces.area1, height: pieces.height1, isInside: pieces.inside1 },
-    { at: pieces.at2, area: pieces.area2, height: pieces.height2, isInside: pieces.inside2 },
+    ...piecesOf(LONG_PIECES, lines, linesOf(table, plan), stripsIn(strips, window)),
+    ...piecesOf(SHORT_PIECES, edges, sequence(end - from, from), stripsIn(edgeStrips, window)),
   ];
 }
 
