@@ -117,8 +117,11 @@ class Walk {
   readonly #kinds: Map<number, LaneKind>;
   readonly #found: Found;
   readonly #extents: ReadonlyMap<number, Extent>;
-  /** Without loops, one index at a time is as fast where every lane needs its own read or division. */
-  readonly #hasLoops: boolean;
+  /**
+   * Whether lanes may read and divide each for itself. That pays only beside many operations: without, one index at a time
+   * is as fast.
+   */
+  readonly #computes: boolean;
   readonly #index: number;
   readonly #row: Operand | undefined;
   /** For each variable and each array, the path of its declaration. */
@@ -140,7 +143,7 @@ class Walk {
     this.#kinds = kinds;
     this.#found = found;
     this.#extents = extents;
-    this.#hasLoops = hasLoop(body);
+    this.#computes = hasLoop(body) || hasManyOperations(body);
     this.#index = parameters[0]!.id;
     this.#row = row;
   }
@@ -251,7 +254,7 @@ class Walk {
   #kindOfRead({ index, array }: Extract<LaneStatement, { kind: 'read' }>): LaneKind {
     const kind = this.#kindOf(index);
     if (kind === 'uniform') return kind;
-    if (kind === 'varying' && !this.#hasLoops) throw new NotStraight('it reads an array at an index of its own');
+    if (kind === 'varying' && !this.#computes) throw new NotStraight('it reads an array at an index of its own');
     this.#found[kind === 'varying' ? 'gathered' : 'arrays'].add(array);
     return 'varying';
   }
@@ -262,7 +265,7 @@ class Walk {
     if (name === 'div' || name === 'rem') {
       if (local.type === 'f32') return 'varying';
       const isRow = this.#isRow(operands);
-      if (!isRow && !this.#hasLoops) throw new NotStraight('it divides integers');
+      if (!isRow && !this.#computes) throw new NotStraight('it divides integers');
       if (!isRow) return 'varying';
       return name === 'div' ? 'uniform' : 'consecutive';
     }
@@ -292,6 +295,30 @@ class Walk {
     if (known === undefined || known === kind) this.#kinds.set(id, kind);
     else this.#kinds.set(id, 'varying');
   }
+}
+
+/** Number of operations for each read or division from which on vectors take less time, also if each lane has its own. */
+const OPERATIONS_PER_LANE_STEP = 16;
+
+function hasManyOperations(block: readonly LaneStatement[]): boolean {
+  const operations = countOf(block, ({ kind }) => kind === 'let');
+  return operations >= OPERATIONS_PER_LANE_STEP * countOf(block, isLaneStep);
+}
+
+/** Whether a statement reads, or divides integers. */
+function isLaneStep(statement: LaneStatement): boolean {
+  if (statement.kind !== 'let') return statement.kind === 'read';
+  const { local, operation } = statement;
+  return local.type !== 'f32' && (operation.name === 'div' || operation.name === 'rem');
+}
+
+function countOf(block: readonly LaneStatement[], isMeant: (statement: LaneStatement) => boolean): number {
+  let count = 0;
+  for (const statement of block) {
+    if (isMeant(statement)) count++;
+    for (const inner of blocksOf(statement)) count += countOf(inner, isMeant);
+  }
+  return count;
 }
 
 function hasLoop(block: readonly LaneStatement[]): boolean {

@@ -52,6 +52,16 @@ describe('explainVectorization', () => {
     expect(explain(root)).toEqual({ vectorizes: true });
   });
 
+  test('accepts reads and divisions at indices of their own only beside many operations', () => {
+    const lookup = (operations: number) =>
+      fn('lookup', { i: u32, xs: array(u32) }, u32, ({ i, xs }) => {
+        let sum = xs.at(xs.at(i)).div(i);
+        for (let step = 0; step < operations; step++) sum = sum.mul(3);
+        return sum;
+      });
+    expect([8, 64].map((operations) => explain(lookup(operations)).vectorizes)).toEqual([false, true]);
+  });
+
   test.prop([sketches(straightLine)])('accepts any straight-line program', (sketch) => {
     expect(explainVectorization(moduleOfSketch(sketch))).toEqual({ vectorizes: true });
   });

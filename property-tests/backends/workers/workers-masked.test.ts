@@ -360,6 +360,34 @@ describe('loops and branches', () => {
   });
 });
 
+describe('reads and divisions without loops', () => {
+  /** Mixes a value by many operations. */
+  const mixed = (value: U32, times: number): U32 => {
+    let mix = value;
+    for (let step = 0; step < times; step++)
+      mix = mix
+        .xor(mix.shl(13))
+        .mul(2 * step + 3)
+        .xor(mix.shr(7))
+        .add(step);
+    return mix;
+  };
+
+  test('equal the reference beside many operations, beyond the ends of arrays too', async () => {
+    const far = fn('far', { i: u32, xs: array(u32), k: uniform(u32) }, { sum: u32, rest: u32 }, ({ i, xs, k }) => {
+      const place = Var(xs.at(i.mul(k)).rem(97));
+      If(mixed(i, 2).and(4).eq(0), () => place.set(xs.at(mixed(i, 1).and(63))));
+      return { sum: mixed(xs.at(place).add(xs.at(i)), 30), rest: mixed(place, 12).div(i.add(1)) };
+    });
+    const stores = [{ value: 0 }, { value: 1 }];
+    for (const length of [0, 1, 3, 4, 5, 37, 1000, 4099]) {
+      const words = randomWords(1 + (length >> 1), length);
+      const xs = { words, length: words.length };
+      for (const k of [0, 1, 7, 2 ** 30]) await expectSame(far, { length, arrays: { xs }, uniforms: { k }, stores });
+    }
+  });
+});
+
 describe('a loop over a table of offsets in the rows of a grid', () => {
   type Storage = 'u8' | 'i16' | 'u32';
   const sumAround = (type: typeof u32 | typeof i32) =>
