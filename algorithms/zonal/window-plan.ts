@@ -77,9 +77,9 @@ export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, 
   const local = new Uint32Array(zoneCount + furtherOf.length).fill(ABSENT);
   const zoneOf = (of: number): number => (of < zoneCount ? of : furtherOf[of - zoneCount]!);
   for (const of of sheet) local[zoneOf(of)] = local[of] = 0;
-  const present = local.reduce((sum, of) => (of === ABSENT ? sum : sum + 1), 0);
+  let [present, zones] = [0, 0];
+  for (let of = 0; of < local.length; of++) if (local[of] !== ABSENT) present++;
   const members = new Uint32Array(present);
-  let zones = 0;
   for (let of = 0, row = 0; of < local.length; of++) {
     if (local[of] === ABSENT) continue;
     members[row] = of;
@@ -149,21 +149,26 @@ function tilesOfBoxes(
   window: Window,
   boxes: ZoneBoxes,
   tile: number,
-): { readonly sheet: readonly number[]; readonly rectangles: readonly number[]; readonly rows: number } {
-  let rows = 0;
-  const [sheet, rectangles]: [number[], number[]] = [[], []];
-  for (let box = 0; box < boxes.zone.length; box++) {
+): { readonly sheet: Uint32Array; readonly rectangles: Uint32Array; readonly rows: number } {
+  const count = boxes.zone.length;
+  const [sheet, rectangles] = [new Uint32Array(count), new Uint32Array(4 * count)];
+  let [rows, met] = [0, 0];
+  for (let box = 0; box < count; box++) {
     const firstRow = Math.max(0, boxes.firstRow[box]! - window.row);
     const endRow = Math.min(window.rows, boxes.endRow[box]! - window.row);
+    if (firstRow >= endRow) continue;
     const firstColumn = Math.max(0, boxes.firstColumn[box]! - window.column);
     const endColumn = Math.min(window.columns, boxes.endColumn[box]! - window.column);
-    if (firstRow >= endRow || firstColumn >= endColumn) continue;
-    sheet.push(boxes.zone[box]!);
-    rectangles.push(Math.floor(firstRow / tile), Math.ceil(endRow / tile));
-    rectangles.push(Math.floor(firstColumn / tile), Math.ceil(endColumn / tile));
+    if (firstColumn >= endColumn) continue;
+    sheet[met] = boxes.zone[box]!;
+    rectangles[4 * met] = Math.floor(firstRow / tile);
+    rectangles[4 * met + 1] = Math.ceil(endRow / tile);
+    rectangles[4 * met + 2] = Math.floor(firstColumn / tile);
+    rectangles[4 * met + 3] = Math.ceil(endColumn / tile);
     rows += (endRow - firstRow) * (Math.ceil(endColumn / 32) - Math.floor(firstColumn / 32));
+    met++;
   }
-  return { sheet, rectangles, rows };
+  return { sheet: sheet.subarray(0, met), rectangles: rectangles.subarray(0, 4 * met), rows };
 }
 
 /**

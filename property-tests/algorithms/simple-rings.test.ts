@@ -24,6 +24,16 @@ const scale = fc.constantFrom(1, 2 ** 20, 2 ** 44);
 const anyRing = fc
   .tuple(fc.array(fc.tuple(fc.nat(6), fc.nat(6)), { minLength: 1, maxLength: 9 }), scale, scale)
   .map(([points, wide, high]): Ring => points.map(([x, y]) => [x * wide, y * high]));
+/** A ring that goes around the origin several times. */
+const windingRing = fc
+  .tuple(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 5, maxLength: 12 }), fc.integer({ min: 2, max: 3 }))
+  .map(
+    ([radii, turns]): Ring =>
+      radii.map((radius, at) => {
+        const angle = (2 * Math.PI * turns * at) / radii.length;
+        return [Math.round(100 * radius * Math.cos(angle)), Math.round(100 * radius * Math.sin(angle))];
+      }),
+  );
 /** A ring around the origin. Its edges meet nowhere else, as each lies in a sector of its own. */
 const starRing = fc
   .tuple(fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 3, maxLength: 200 }), scale, fc.boolean())
@@ -36,24 +46,23 @@ const starRing = fc
     return isReversed ? points.reverse() : points;
   });
 
-test.prop([fc.array(anyRing, { minLength: 1, maxLength: 4 })], { numRuns: caseCount(5000) })(
-  'a ring that is found to be simple is its outline, with the inside on the side that is found',
-  (all) => {
-    const rings = ringsOf(all);
-    const simple = new SimpleRings(rings);
-    for (const [at, ring] of all.entries()) {
-      const inside = simple.insideOf(at);
-      if (inside === 0) continue;
-      const edges = ring.map(([x0, y0], i) => {
-        const [x1, y1] = ring[(i + 1) % ring.length]!;
-        const isLeftBeyond = y0 === y1 ? x1 > x0 : y0 > y1;
-        return { x0, y0, x1, y1, from: undefined, to: undefined, isBeyond: isLeftBeyond === inside > 0 };
-      });
-      // The outline begins with the edge from the last vertex to the first.
-      expect(outlineStretches(rings, at)).toEqual([edges.at(-1), ...edges.slice(0, -1)]);
-    }
-  },
-);
+test.prop([fc.array(fc.oneof({ weight: 4, arbitrary: anyRing }, windingRing), { minLength: 1, maxLength: 4 })], {
+  numRuns: caseCount(5000),
+})('a ring that is found to be simple is its outline, with the inside on the side that is found', (all) => {
+  const rings = ringsOf(all);
+  const simple = new SimpleRings(rings);
+  for (const [at, ring] of all.entries()) {
+    const inside = simple.insideOf(at);
+    if (inside === 0) continue;
+    const edges = ring.map(([x0, y0], i) => {
+      const [x1, y1] = ring[(i + 1) % ring.length]!;
+      const isLeftBeyond = y0 === y1 ? x1 > x0 : y0 > y1;
+      return { x0, y0, x1, y1, from: undefined, to: undefined, isBeyond: isLeftBeyond === inside > 0 };
+    });
+    // The outline begins with the edge from the last vertex to the first.
+    expect(outlineStretches(rings, at)).toEqual([edges.at(-1), ...edges.slice(0, -1)]);
+  }
+});
 
 test.prop([fc.array(starRing, { minLength: 1, maxLength: 3 })], { numRuns: caseCount(500) })(
   'rings around a point, of either direction, are found to be simple',

@@ -81,10 +81,10 @@ export class ShortLines {
       // A line along a border of rows enters no cell.
       if (rows === 0) continue;
       this.bands.count(top, 1);
-      if (Math.abs(x1 - x0) > below - above) {
-        const strips = Math.ceil(Math.max(x0, x1) / STEPS) - Math.floor(Math.min(x0, x1) / STEPS);
-        this.strips.count(top, Math.floor(below / STEPS), strips);
-      } else this.strips.count(top, top + rows - 1, rows);
+      const [left, right] = [Math.min(x0, x1), Math.max(x0, x1)];
+      if (right - left > below - above)
+        this.strips.count(top, Math.floor(below / STEPS), Math.ceil(right / STEPS) - Math.floor(left / STEPS));
+      else this.strips.count(top, top + rows - 1, rows);
     }
   }
 
@@ -105,29 +105,33 @@ export class ShortLines {
     const [from, to] = [ringVertices[ring]!, ringVertices[ring + 1]!];
     for (let v = from, u = to - 1; v < to; u = v++) {
       if (!this.#isShort(u, v, shift)) continue;
-      const [x0, y0, x1, y1] = [column[u]! + shift, row[u]!, column[v]! + shift, row[v]!];
-      const isFlat = Math.abs(x1 - x0) > Math.abs(y1 - y0);
-      const isForward = isFlat ? x0 < x1 : y0 < y1;
-      const [first, last] = isForward ? [u, v] : [v, u];
-      const rise = isFlat ? row[last]! - row[first]! : column[last]! - column[first]!;
-      const run = isFlat ? Math.abs(x1 - x0) : Math.abs(y1 - y0);
-      const [alongX, alongY] = [column[first]! + shift, row[first]!];
-      const [t0, s0] = isFlat ? [alongX, alongY] : [alongY, alongX];
-      const [strip, cell] = [Math.floor(t0 / STEPS), Math.floor(s0 / STEPS)];
-      const [t, s] = [t0 - strip * STEPS, s0 - cell * STEPS];
+      const x = column[v]! - column[u]!;
+      const y = row[v]! - row[u]!;
+      const isFlat = Math.abs(x) > Math.abs(y);
+      const isForward = isFlat ? x > 0 : y > 0;
+      const first = isForward ? u : v;
+      const [startColumn, startRow] = [column[first]! + shift, row[first]!];
+      const [firstColumn, firstRow] = [Math.floor(startColumn / STEPS), Math.floor(startRow / STEPS)];
+      const [across, down] = [startColumn - firstColumn * STEPS, startRow - firstRow * STEPS];
+      const [t, s] = isFlat ? [across, down] : [down, across];
+      const run = Math.abs(isFlat ? x : y);
+      const upward = isFlat ? y : x;
+      const rise = isForward ? upward : -upward;
       if (isFlat && rise === 0 && s === 0) continue;
-      const isBeyond = (y0 === y1 ? x1 > x0 : y0 > y1) === inside > 0;
-      const at = this.bands.next(Math.floor(Math.min(y0, y1) / STEPS)) * STRIDE;
+      // A flat edge may end above the row in which it starts.
+      const top = isFlat && rise < 0 ? firstRow + ((s + rise) >> 20) : firstRow;
+      const at = this.bands.next(top) * STRIDE;
+      const isBeyond = (y === 0 ? x > 0 : y < 0) === inside > 0;
       words[at + FIELDS.zone] = zone;
       words[at + FIELDS.t] = t + (isFlat ? FLAT : 0) + (isBeyond ? 0 : NEGATIVE);
       words[at + FIELDS.s] = s;
-      words[at + FIELDS.strip] = strip;
-      words[at + FIELDS.cell] = cell;
+      words[at + FIELDS.strip] = isFlat ? firstColumn : firstRow;
+      words[at + FIELDS.cell] = isFlat ? firstRow : firstColumn;
       words[at + FIELDS.run] = run;
       words[at + FIELDS.rise] = rise;
       const slope = rise / run;
       words[at + FIELDS.startArea] = areaAt(slope, t, s, isFlat);
-      words[at + FIELDS.endArea] = areaAt(slope, (t + run) % STEPS, (s + rise) & (STEPS - 1), isFlat);
+      words[at + FIELDS.endArea] = areaAt(slope, (t + run) & (STEPS - 1), (s + rise) & (STEPS - 1), isFlat);
     }
   }
 
@@ -135,14 +139,10 @@ export class ShortLines {
   #isShort(u: number, v: number, shift: number): boolean {
     const { column, row } = this.#polygons;
     const [x0, y0, x1, y1] = [column[u]! + shift, row[u]!, column[v]! + shift, row[v]!];
-    return (
-      Math.abs(x1 - x0) < SHORT &&
-      Math.abs(y1 - y0) < SHORT &&
-      Math.min(x0, x1) >= 0 &&
-      Math.max(x0, x1) <= this.#width &&
-      Math.min(y0, y1) >= 0 &&
-      Math.max(y0, y1) <= this.#height
-    );
+    const isNear = Math.abs(x1 - x0) < SHORT && Math.abs(y1 - y0) < SHORT;
+    const [right, bottom] = [this.#width, this.#height];
+    const isIn = x0 >= 0 && x0 <= right && x1 >= 0 && x1 <= right;
+    return isNear && isIn && y0 >= 0 && y0 <= bottom && y1 >= 0 && y1 <= bottom;
   }
 }
 

@@ -86,9 +86,9 @@ export function touchCells(context: Context, table: LineTable, plan: WindowPlan,
   });
 }
 
-/** The most rows of 32 cells that outlines may enter in a window. */
+/** The most rows of 32 cells that outlines may enter in a window: they lie in the boxes of zones. */
 export function outlineRowsIn(table: LineTable, plan: WindowPlan): number {
-  return Math.min(plan.words, outlineCellsIn(table, plan));
+  return Math.min(plan.rows, outlineCellsIn(table, plan));
 }
 
 /** The most cells that outlines may enter in a window. */
