@@ -44,6 +44,21 @@ const zone: fc.Arbitrary<WholeZone> = fc.oneof(
   rings(4).map((all) => all.map((ring) => [ring])),
 );
 
+/** Rings around a point of the grid, mostly simple, of mostly short edges, with many vertices on borders of cells. */
+const near = fc.oneof(
+  { weight: 1, arbitrary: fc.integer({ min: 0, max: 4 }).map((halves) => (halves * STEPS) / 2) },
+  { weight: 4, arbitrary: fc.integer({ min: 0, max: 2 * STEPS + 9 }) },
+  { weight: 1, arbitrary: fc.integer({ min: STEPS, max: STEPS + 3 }) },
+);
+const roundRing = fc
+  .tuple(fc.array(fc.tuple(near, near), { minLength: 3, maxLength: 9 }), fc.boolean())
+  .map(([points, isReversed]) => {
+    const mean = (axis: 0 | 1): number => points.reduce((sum, each) => sum + each[axis], 0) / points.length + 0.1;
+    const [x, y] = [mean(0), mean(1)];
+    const ring = [...points].sort((a, b) => Math.atan2(a[1] - y, a[0] - x) - Math.atan2(b[1] - y, b[0] - x));
+    return isReversed ? ring.reverse() : ring;
+  });
+
 /** A rectangle of four and a half columns, of which three are a turn. */
 const WIDER_THAN_A_TURN: [number, number][] = [
   [-STEPS / 2, STEPS / 4],
@@ -87,6 +102,17 @@ describe('shares of cells', () => {
       const found = await sharesOf(context, wholeZones([parts]), grid, { fill });
       expect(await sharesOf(context, wholeZones([turned]), grid, { fill })).toEqual(found);
     });
+
+    // The edges of rings alone may be short ones, which have another table than those of zones of several parts.
+    test.prop([fc.array(roundRing, { minLength: 1, maxLength: 12 })], { numRuns: costlyCaseCount(60) })(
+      'are the same bytes beside a part that is far away',
+      async (all) => {
+        const { context } = opened();
+        const far = square(STEPS).map(([x, y]): [number, number] => [x + 1000 * STEPS, y]);
+        const alone = await sharesOf(context, wholeZones(all.map((ring) => [[ring]])), grid);
+        expect(await sharesOf(context, wholeZones(all.map((ring) => [[ring], [far]])), grid)).toEqual(alone);
+      },
+    );
 
     test.prop([rings(3)], { numRuns: costlyCaseCount(40) })(
       'of a zone and of what is left of the plane add up to 1',
