@@ -97,7 +97,7 @@ export function rowCrossings(polygons: SnappedPolygons, grid: RasterGrid, option
 }
 
 /** The number of edges of all copies of all zones, including edges that cross no row. */
-export function countEdges(
+function countEdges(
   { polygonRings, ringVertices }: SnappedPolygons,
   { shifts }: Pick<RowCrossingsOptions, 'shifts'>,
 ): number {

@@ -48,7 +48,10 @@ export class SimpleRings {
    */
   #turnOf(from: number, to: number): number {
     const { x, y } = this.#rings;
-    let [left, right, low, high] = [x[from]!, x[from]!, y[from]!, y[from]!];
+    let left = x[from]!;
+    let right = left;
+    let low = y[from]!;
+    let high = low;
     for (let v = from + 1; v < to; v++) {
       left = Math.min(left, x[v]!);
       right = Math.max(right, x[v]!);
@@ -57,16 +60,21 @@ export class SimpleRings {
     }
     // The products below must be exact.
     if (right - left > MAX_EXTENT || high - low > MAX_EXTENT) return 0;
-    const [cx, cy] = [Math.floor((left + right) / 2), Math.floor((low + high) / 2)];
-    let [dx, dy] = [x[to - 1]! - cx, y[to - 1]! - cy];
-    let [onward, rises] = [0, 0];
+    const cx = Math.floor((left + right) / 2);
+    const cy = Math.floor((low + high) / 2);
+    let dx = x[to - 1]! - cx;
+    let dy = y[to - 1]! - cy;
+    let onward = 0;
+    let rises = 0;
     for (let v = from; v < to; v++) {
-      const [ex, ey] = [x[v]! - cx, y[v]! - cy];
+      const ex = x[v]! - cx;
+      const ey = y[v]! - cy;
       const turn = dx * ey - ex * dy;
       if (turn === 0 || turn * onward < 0) return 0;
       onward = Math.sign(turn);
       if (dy < 0 && ey >= 0) rises++;
-      [dx, dy] = [ex, ey];
+      dx = ex;
+      dy = ey;
     }
     return rises === 1 ? onward : 0;
   }
@@ -77,7 +85,8 @@ export class SimpleRings {
     const [x0, y0] = [x[from]!, y[from]!];
     let [area, size] = [0, 0];
     for (let v = from, u = to - 1; v < to; u = v++) {
-      const [left, right] = [(x[u]! - x0) * (y[v]! - y0), (x[v]! - x0) * (y[u]! - y0)];
+      const left = (x[u]! - x0) * (y[v]! - y0);
+      const right = (x[v]! - x0) * (y[u]! - y0);
       area += left - right;
       size += Math.abs(left) + Math.abs(right);
     }
@@ -132,9 +141,15 @@ export class SimpleRings {
     const { x, y } = this.#rings;
     const [a, c] = [from + one, from + other];
     const [b, d] = [one + 1 === count ? from : a + 1, other + 1 === count ? from : c + 1];
-    const [ax, bx, cx, dx] = [x[a]!, x[b]!, x[c]!, x[d]!];
+    const ax = x[a]!;
+    const bx = x[b]!;
+    const cx = x[c]!;
+    const dx = x[d]!;
     if (Math.max(ax, bx) < Math.min(cx, dx) || Math.max(cx, dx) < Math.min(ax, bx)) return false;
-    const [ay, by, cy, dy] = [y[a]!, y[b]!, y[c]!, y[d]!];
+    const ay = y[a]!;
+    const by = y[b]!;
+    const cy = y[c]!;
+    const dy = y[d]!;
     if (Math.max(ay, by) < Math.min(cy, dy) || Math.max(cy, dy) < Math.min(ay, by)) return false;
     if (sideOf(cx, cy, dx, dy, ax, ay) * sideOf(cx, cy, dx, dy, bx, by) > 0) return false;
     return sideOf(ax, ay, bx, by, cx, cy) * sideOf(ax, ay, bx, by, dx, dy) <= 0;

@@ -66,7 +66,10 @@ export function uploadEdges(context: Context, placed: PlacedZones, grid: RasterG
   const edges = new Uint32Array(Math.max(1, edgeBands.total()) * EDGE_STRIDE);
   forCrossedEdges(polygons, grid, options, (zone, upper, lower, shift, firstRow, rows) => {
     const end = firstRow + rows;
-    const [u0, v0, u1, v1] = [column[upper]! + shift, row[upper]!, column[lower]! + shift, row[lower]!];
+    const u0 = column[upper]! + shift;
+    const v0 = row[upper]!;
+    const u1 = column[lower]! + shift;
+    const v1 = row[lower]!;
     if (rows <= FEW_ROWS) {
       for (let at = firstRow; at < end; at++) {
         const point = pointBands.next(at);

@@ -31,8 +31,8 @@ export interface WindowLimits {
   readonly tile: number;
   /** Maximum bytes of device memory for counting one window. */
   readonly memoryBytes: number;
-  /** Plans a window. */
-  planOf(window: Window): WindowPlan;
+  /** Plans a window; if it is part of a window that has a plan, `within` is that. */
+  planOf(window: Window, within?: WindowPlan): WindowPlan;
   /** Number of bytes of device memory for counting a window with this plan. */
   bytesOf(plan: WindowPlan): number;
   /** Whether cells of a window are neither stored nor summed. Undefined if all are. */
@@ -82,8 +82,13 @@ function* cutLarge(window: Window, max: number, tile: number): Generator<Window>
   else for (const half of halves) yield* cutLarge(half, max, tile);
 }
 
-function* fitWindow(raster: RasterSource, window: Window, limits: WindowLimits): Generator<WindowPlan> {
-  const plan = limits.planOf(window);
+function* fitWindow(
+  raster: RasterSource,
+  window: Window,
+  limits: WindowLimits,
+  within?: WindowPlan,
+): Generator<WindowPlan> {
+  const plan = limits.planOf(window, within);
   const bytes = plan.zones.length === 0 ? 0 : limits.bytesOf(plan);
   const isStored = plan.zones.length > 0 && limits.isEncoded?.(plan) === false;
   const fits = bytes <= Math.min(AMPLE_BYTES, limits.memoryBytes);
@@ -94,7 +99,7 @@ function* fitWindow(raster: RasterSource, window: Window, limits: WindowLimits):
     yield plan;
     return;
   }
-  for (const half of halves) yield* fitWindow(raster, half, limits);
+  for (const half of halves) yield* fitWindow(raster, half, limits, plan);
 }
 
 /** Cuts a window into two halves along borders of tiles. Undefined if it has only one tile. */

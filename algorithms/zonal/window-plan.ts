@@ -65,15 +65,27 @@ export interface WindowPlan {
   readonly rows: number;
   /** Number of words of the bitmaps of further sheets (see {@link ZoneBoxes.zone}), stored after those of the zones. */
   readonly furtherWords: number;
+  /** The boxes that lie in the window, by their numbers. */
+  readonly boxes: Uint32Array;
 }
 
 const NO_SHEETS = new Uint32Array();
 
-/** Plans a window: pairs its tiles with the zones whose boxes overlap them. */
-export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, tile: number): WindowPlan {
+/**
+ * Plans a window: pairs its tiles with the zones whose boxes overlap them.
+ *
+ * @param within - The plan of a window of which this is a part, so that only its boxes are looked at.
+ */
+export function planWindow(
+  window: Window,
+  boxes: ZoneBoxes,
+  zoneCount: number,
+  tile: number,
+  within?: WindowPlan,
+): WindowPlan {
   const { furtherOf = NO_SHEETS } = boxes;
   const [tileColumns, tileRows] = [Math.ceil(window.columns / tile), Math.ceil(window.rows / tile)];
-  const { sheet, rectangles, rows } = tilesOfBoxes(window, boxes, tile);
+  const { met: ownBoxes, sheet, rectangles, rows } = tilesOfBoxes(window, boxes, tile, within?.boxes);
   const local = new Uint32Array(zoneCount + furtherOf.length).fill(ABSENT);
   const zoneOf = (of: number): number => (of < zoneCount ? of : furtherOf[of - zoneCount]!);
   for (const of of sheet) local[zoneOf(of)] = local[of] = 0;
@@ -116,7 +128,7 @@ export function planWindow(window: Window, boxes: ZoneBoxes, zoneCount: number, 
   }
   const words = (pairs * tile * tile) / 32;
   return {
-    ...{ window, tile, tileColumns, tileRows, met, local, table, pairs, words },
+    ...{ window, tile, tileColumns, tileRows, met, local, table, pairs, words, boxes: ownBoxes },
     rows: Math.min(rows, words),
     boxesPerTile:
       boxTiles /
@@ -149,26 +161,30 @@ function tilesOfBoxes(
   window: Window,
   boxes: ZoneBoxes,
   tile: number,
-): { readonly sheet: Uint32Array; readonly rectangles: Uint32Array; readonly rows: number } {
-  const count = boxes.zone.length;
-  const [sheet, rectangles] = [new Uint32Array(count), new Uint32Array(4 * count)];
-  let [rows, met] = [0, 0];
-  for (let box = 0; box < count; box++) {
+  among: Uint32Array | undefined,
+): Record<'met' | 'sheet' | 'rectangles', Uint32Array> & { readonly rows: number } {
+  const count = among?.length ?? boxes.zone.length;
+  const [met, sheet, rectangles] = [new Uint32Array(count), new Uint32Array(count), new Uint32Array(4 * count)];
+  let rows = 0;
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    const box = among === undefined ? i : among[i]!;
     const firstRow = Math.max(0, boxes.firstRow[box]! - window.row);
     const endRow = Math.min(window.rows, boxes.endRow[box]! - window.row);
     if (firstRow >= endRow) continue;
     const firstColumn = Math.max(0, boxes.firstColumn[box]! - window.column);
     const endColumn = Math.min(window.columns, boxes.endColumn[box]! - window.column);
     if (firstColumn >= endColumn) continue;
-    sheet[met] = boxes.zone[box]!;
-    rectangles[4 * met] = Math.floor(firstRow / tile);
-    rectangles[4 * met + 1] = Math.ceil(endRow / tile);
-    rectangles[4 * met + 2] = Math.floor(firstColumn / tile);
-    rectangles[4 * met + 3] = Math.ceil(endColumn / tile);
+    met[at] = box;
+    sheet[at] = boxes.zone[box]!;
+    rectangles[4 * at] = Math.floor(firstRow / tile);
+    rectangles[4 * at + 1] = Math.ceil(endRow / tile);
+    rectangles[4 * at + 2] = Math.floor(firstColumn / tile);
+    rectangles[4 * at + 3] = Math.ceil(endColumn / tile);
     rows += (endRow - firstRow) * (Math.ceil(endColumn / 32) - Math.floor(firstColumn / 32));
-    met++;
+    at++;
   }
-  return { sheet: sheet.subarray(0, met), rectangles: rectangles.subarray(0, 4 * met), rows };
+  return { met: met.slice(0, at), sheet: sheet.subarray(0, at), rectangles: rectangles.subarray(0, 4 * at), rows };
 }
 
 /**

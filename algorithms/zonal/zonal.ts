@@ -144,8 +144,8 @@ export function partWindows(
     ? (plan: WindowPlan): boolean => countingWay(job, raster, plan, count) === 'encoded'
     : undefined;
   const zones = job.zones.names.length;
-  const plan = (window: Window): WindowPlan => planWindow(window, boxes, zones, tile);
-  const planOf = kept ? (window: Window): WindowPlan => kept.planOf(window, tile, () => plan(window)) : plan;
+  const plan = (window: Window, within?: WindowPlan): WindowPlan => planWindow(window, boxes, zones, tile, within);
+  const planOf: typeof plan = kept ? (window, within) => kept.planOf(window, tile, () => plan(window, within)) : plan;
   return jobWindows(raster, { tile, memoryBytes, planOf, bytesOf, isEncoded });
 }
 

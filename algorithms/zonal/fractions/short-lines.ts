@@ -47,7 +47,8 @@ const NEGATIVE = 2 * STEPS;
 /**
  * Writes the table of the short edges of rings, by bands of rows. All rings are counted first, and then all are written.
  *
- * Numbers of edges are no arguments of functions here, because millions of f64 would become as many objects.
+ * Numbers of edges are neither arguments of functions nor elements of lists here, because millions of them would become as
+ * many objects.
  */
 export class ShortLines {
   readonly bands: Bands;
@@ -74,14 +75,15 @@ export class ShortLines {
         other(u, v);
         continue;
       }
-      const [x0, y0, x1, y1] = [column[u]! + shift, row[u]!, column[v]! + shift, row[v]!];
-      const [above, below] = [Math.min(y0, y1), Math.max(y0, y1)];
+      const above = Math.min(row[u]!, row[v]!);
+      const below = Math.max(row[u]!, row[v]!);
       const top = Math.floor(above / STEPS);
       const rows = Math.ceil(below / STEPS) - top;
       // A line along a border of rows enters no cell.
       if (rows === 0) continue;
       this.bands.count(top, 1);
-      const [left, right] = [Math.min(x0, x1), Math.max(x0, x1)];
+      const left = Math.min(column[u]!, column[v]!) + shift;
+      const right = Math.max(column[u]!, column[v]!) + shift;
       if (right - left > below - above)
         this.strips.count(top, Math.floor(below / STEPS), Math.ceil(right / STEPS) - Math.floor(left / STEPS));
       else this.strips.count(top, top + rows - 1, rows);
@@ -110,10 +112,14 @@ export class ShortLines {
       const isFlat = Math.abs(x) > Math.abs(y);
       const isForward = isFlat ? x > 0 : y > 0;
       const first = isForward ? u : v;
-      const [startColumn, startRow] = [column[first]! + shift, row[first]!];
-      const [firstColumn, firstRow] = [Math.floor(startColumn / STEPS), Math.floor(startRow / STEPS)];
-      const [across, down] = [startColumn - firstColumn * STEPS, startRow - firstRow * STEPS];
-      const [t, s] = isFlat ? [across, down] : [down, across];
+      const startColumn = column[first]! + shift;
+      const startRow = row[first]!;
+      const firstColumn = Math.floor(startColumn / STEPS);
+      const firstRow = Math.floor(startRow / STEPS);
+      const across = startColumn - firstColumn * STEPS;
+      const down = startRow - firstRow * STEPS;
+      const t = isFlat ? across : down;
+      const s = isFlat ? down : across;
       const run = Math.abs(isFlat ? x : y);
       const upward = isFlat ? y : x;
       const rise = isForward ? upward : -upward;
@@ -138,9 +144,13 @@ export class ShortLines {
   /** Whether an edge lies on the raster and has so few cells that its numbers fit. */
   #isShort(u: number, v: number, shift: number): boolean {
     const { column, row } = this.#polygons;
-    const [x0, y0, x1, y1] = [column[u]! + shift, row[u]!, column[v]! + shift, row[v]!];
+    const x0 = column[u]! + shift;
+    const x1 = column[v]! + shift;
+    const y0 = row[u]!;
+    const y1 = row[v]!;
+    const right = this.#width;
+    const bottom = this.#height;
     const isNear = Math.abs(x1 - x0) < SHORT && Math.abs(y1 - y0) < SHORT;
-    const [right, bottom] = [this.#width, this.#height];
     const isIn = x0 >= 0 && x0 <= right && x1 >= 0 && x1 <= right;
     return isNear && isIn && y0 >= 0 && y0 <= bottom && y1 >= 0 && y1 <= bottom;
   }
