@@ -10,7 +10,7 @@ import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { bindCaptures } from './map.ts';
 import { applyToRank, type CaptureArguments, type Fields } from './rows/row-fields.ts';
-import { partitionPoint } from './search.ts';
+import { partitionPoint } from './functors/bisection.ts';
 
 /**
  * A functor for `expand`. Its parameters are any fields of a row (or the column itself, if the rows are a single

@@ -7,7 +7,7 @@ import { f32ToSortable, i32ToSortable } from './functors/standard/sortable.ts';
 import { type Bool, type F32, type I32, type U32, Value } from './functors/value.ts';
 import { type AnyMonoid, maximum, minimum, monoid } from './monoid.ts';
 import { reduce } from './reduce.ts';
-import { below } from './search.ts';
+import { below } from './functors/bisection.ts';
 import { sequence } from './sequence.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 

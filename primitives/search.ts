@@ -6,8 +6,8 @@ import { contextOf } from './columns/current-context.ts';
 import type { Loader } from './columns/program.ts';
 import { computedColumn } from './columns/views.ts';
 import { sortableWords } from './columns/words.ts';
-import { If, Let, Var, WhileAtMost } from './functors/control.ts';
-import { bool, u32 } from './functors/functor.ts';
+import { below, partitionPoint } from './functors/bisection.ts';
+import { u32 } from './functors/functor.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
@@ -77,30 +77,6 @@ function bound<K extends SortKeys>(
 }
 
 /**
- * A bisection among 2³² − 1 numbers takes at most this many rounds, because every round halves the range that is left.
- */
-const BISECTIONS = 32;
-
-/**
- * Finds the first number in `[from, to)` for which `isBefore` is false, by bisection. Returns `to` if `isBefore` is
- * true for all of these numbers. `isBefore` must be true for all numbers below the returned number, and false for the
- * others.
- */
-export function partitionPoint(from: U32, to: U32, isBefore: (number: U32) => Bool): U32 {
-  const first = Var(from);
-  const end = Var(to);
-  WhileAtMost(
-    BISECTIONS,
-    () => first.lt(end),
-    () => {
-      const middle = Let(first.add(end.sub(first).shr(1)));
-      If(isBefore(middle), () => first.set(middle.add(1))).Else(() => end.set(middle));
-    },
-  );
-  return Let(first);
-}
-
-/**
  * Keys as columns of u32 words, the most significant first. The lexicographic order of the words is the order of the
  * keys.
  */
@@ -110,11 +86,6 @@ export function orderedWords(keys: SortKeys, descending?: boolean): Column<'u32'
 
 function load(words: readonly Column<'u32'>[], index: U32, loader: Loader): U32[] {
   return loader.load(words, index) as U32[];
-}
-
-/** Whether `left` is lexicographically below `right`. Both are lists of words, the most significant first. */
-export function below(left: readonly U32[], right: readonly U32[]): Bool {
-  return left.reduceRight<Bool>((rest, word, i) => word.lt(right[i]!).or(word.eq(right[i]!).and(rest)), bool(false));
 }
 
 function requireSameTypes(primitive: string, keys: readonly Column[], needles: readonly Column[]): void {

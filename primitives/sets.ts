@@ -1,18 +1,13 @@
 import { requireOptions } from './checks/arguments.ts';
 import { aFlag, anything, type FieldKinds } from './checks/kinds.ts';
-import { requireLength, type Table } from './columns/column.ts';
-import type { CapacityOption } from './context/capacity-option.ts';
+import { columnsOf, requireLength, type Table, withColumns } from './columns/column.ts';
+import { addLengths } from './columns/length.ts';
+import { type CapacityOption, expectRows } from './context/capacity-option.ts';
 import { inNamedContext } from './context/context-option.ts';
+import { capacityOf, type MergeCommand } from './contract/backend.ts';
 import type { KeyedRows } from './merge.ts';
-import { requireKeyedRows, type Sorted } from './rows/merge-path.ts';
-import {
-  DIFFERENCE,
-  INTERSECTION,
-  operateOnSets,
-  type SetOperation,
-  SYMMETRIC_DIFFERENCE,
-  UNION,
-} from './rows/set-tiles.ts';
+import { contextOfSides, mergeSides, requireKeyedRows, type Sorted, sidesOf } from './rows/sorted-rows.ts';
+import { countIn } from './scan.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 
 /** Options of set operations. */
@@ -22,6 +17,32 @@ export interface SetOptions extends CapacityOption {
 }
 
 const OPTIONS: FieldKinds<SetOptions> = { descending: aFlag, capacity: anything, context: anything };
+
+interface SetOperation {
+  readonly keeps: NonNullable<MergeCommand['keeps']>;
+  /** The maximum number of rows of the result, for two tables of so many rows. */
+  readonly most: (a: number, b: number) => number;
+}
+
+const UNION: SetOperation = {
+  keeps: { first: true, second: true, pairs: true },
+  most: (a, b) => a + b,
+};
+
+const INTERSECTION: SetOperation = {
+  keeps: { first: false, second: false, pairs: true },
+  most: Math.min,
+};
+
+const DIFFERENCE: SetOperation = {
+  keeps: { first: true, second: false, pairs: false },
+  most: (a) => a,
+};
+
+const SYMMETRIC_DIFFERENCE: SetOperation = {
+  keeps: { first: true, second: true, pairs: false },
+  most: (a, b) => a + b,
+};
 
 /**
  * The keys that are in one of two sorted columns or in both, sorted. A key that the first column has m times and the
@@ -211,7 +232,20 @@ function operate<C extends Table>(
   operation: SetOperation,
 ): C {
   requireOptions(call, OPTIONS, options);
-  const { capacity, descending } = options;
-  if (capacity !== undefined) requireLength(capacity, call, 'the option capacity');
-  return inNamedContext(call, options, () => operateOnSets(call, first, second, operation, { capacity, descending }));
+  const { capacity = Number.POSITIVE_INFINITY, descending } = options;
+  if (options.capacity !== undefined) requireLength(capacity, call, 'the option capacity');
+  return inNamedContext(call, options, () => {
+    const sides = sidesOf(call, first, second, descending);
+    const context = contextOfSides(call, sides);
+    return context.scope(() => {
+      const length = addLengths(call, context, sides[0].length, sides[1].length);
+      const total = context.allocate(1);
+      const most = operation.most(capacityOf(sides[0].length), capacityOf(sides[1].length));
+      const rows = countIn(total, 0, Math.min(capacity, most));
+      const stored = columnsOf(first.rows).map(({ type }) => context.stored(type, rows));
+      mergeSides(call, context, sides, length, stored, { keeps: operation.keeps, total });
+      expectRows(call, context, rows, most);
+      return withColumns(first.rows, stored);
+    });
+  });
 }

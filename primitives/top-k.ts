@@ -25,7 +25,7 @@ import { bestKeptRows, NO_ROW, orderWords, storeKeptTops, type TopSearch, type T
 import { type SegmentRows, type Segments, segmentRows } from './rows/segments.ts';
 import { sortSegments } from './rows/sorted-segments.ts';
 import { fusedScan } from './scan.ts';
-import { below } from './search.ts';
+import { below } from './functors/bisection.ts';
 import { selectKth } from './select-kth.ts';
 import { slice } from './slice.ts';
 import { keyColumns, type SortKeys, sortPermutation } from './sort.ts';

@@ -17,7 +17,7 @@ import { requireHangLimit, requireLimits } from '../common/backend-options.ts';
 import { createWatchdog, type Watchdog } from '../common/watchdog.ts';
 import { createHeldCommands, isTiled } from './commands/held-commands.ts';
 import type { Addresses, Kernel, Launch, Launcher } from './commands/launch.ts';
-import { taskOf } from './commands/task.ts';
+import { taskOf, WALK_ROWS } from './commands/task.ts';
 import type { HeapBlock } from './memory/allocator.ts';
 import { createSharedMemory, type SharedBuffer, type SharedMemory } from './memory/shared-memory.ts';
 import { createTransfers } from './memory/transfers.ts';
@@ -367,7 +367,7 @@ function createBackend(
     name: 'workers',
     limits,
     determinism,
-    walkRows: 64,
+    walkRows: WALK_ROWS,
     counters,
     allocate: (words) => {
       guard();

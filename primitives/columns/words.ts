@@ -58,7 +58,7 @@ export function keysOfSortable<T extends ScalarType>(words: Column<'u32'>, type:
     ['u32'],
     (index, _, loader) => {
       const [word] = loader.load([words], index) as [U32];
-      return [wordOfSortable(descending ? word.not() : word, type)];
+      return [wordOfKey(word, type, descending)];
     },
     { by: [keysOfSortable, type, descending], columns: [words] },
   );
@@ -70,9 +70,11 @@ function sortableWord(word: U32, type: ScalarType): U32 {
   return type === 'f32' ? f32BitsToSortable({ bits: word }) : word;
 }
 
-function wordOfSortable(word: U32, type: ScalarType): U32 {
-  if (type === 'i32') return bitsToU32(sortableToI32({ key: word }));
-  return type === 'f32' ? sortableToF32Bits({ key: word }) : word;
+/** Maps a result of {@link sortableWords} back to the bit pattern of the key. */
+export function wordOfKey(word: U32, type: ScalarType, descending: boolean): U32 {
+  const sortable = descending ? word.not() : word;
+  if (type === 'i32') return bitsToU32(sortableToI32({ key: sortable }));
+  return type === 'f32' ? sortableToF32Bits({ key: sortable }) : sortable;
 }
 
 /**

@@ -473,6 +473,39 @@ export interface ScanLinesCommand {
   readonly stores: readonly Store[];
 }
 
+/**
+ * Merges two sorted tables, or takes rows of them as a set operation does. A row's keys are u32 words, the first of which
+ * decides, then the second and so on. Rows are taken in the order of their keys, those of the first table before their
+ * equals in the second.
+ *
+ * With `keeps`, rows of both tables with equal keys are paired, the m-th of the first with the m-th of the second. Of a
+ * pair, the row of the first is kept if `pairs` is true; of rows without a partner, those of the tables whose flag is.
+ * Without `keeps`, all rows of both are kept, and there are no pairs.
+ *
+ * Store k of row p writes result `value` of the p-th row that is kept, as element p; the stores have no `index`, `guard`
+ * or `combine`. If the tables are not sorted, rows may be taken in any order, but as many as there are if all are kept.
+ * The programs must not read any word that the command writes.
+ */
+export interface MergeCommand {
+  readonly kind: 'merge';
+  /** The number of rows of both tables together. */
+  readonly extent: Extent;
+  readonly first: SortedRows;
+  readonly second: SortedRows;
+  readonly keeps?: { readonly first: boolean; readonly second: boolean; readonly pairs: boolean } | undefined;
+  readonly stores: readonly Store[];
+  /** Where to write the number of rows that are kept. */
+  readonly total?: Cell | undefined;
+}
+
+/** A sorted table: `keys(i)` returns the key words of row i, and `row(i, key words …)` what is stored of it. */
+export interface SortedRows {
+  readonly length: Length;
+  readonly keys: Program;
+  /** Absent if none of the table's rows are kept. */
+  readonly row?: Program | undefined;
+}
+
 /** The elements of all vectors of a parameter, one element per 32-bit word. */
 export interface VectorLeaf {
   readonly type: 'u32' | 'i32' | 'f32';
@@ -505,7 +538,8 @@ export type KernelCommand =
   | DecodeTilesCommand
   | TileHistogramsCommand
   | ScanLinesCommand
-  | UniteCommand;
+  | UniteCommand
+  | MergeCommand;
 
 /** The name of a kernel. */
 export type KernelKind = KernelCommand['kind'];

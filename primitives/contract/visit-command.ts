@@ -59,6 +59,8 @@ const decoding = {
   bits: 'value',
 } as const;
 
+const sortedRows = { length: 'extent', keys: 'program', row: 'program' } as const;
+
 /**
  * The parts of every command: the one list of what commands read, write and run. A program must not read what its
  * command writes, except that `relax` updates its `state`, `unite` its `links` and `strips` what it owns.
@@ -151,6 +153,14 @@ export const COMMAND_PARTS: { readonly [K in KernelKind]: PartsOf<CommandOf<K>> 
     into: 'target',
   },
   unite: { extent: 'extent', program: 'program', nodes: 'extent', links: 'target' },
+  merge: {
+    extent: 'extent',
+    first: sortedRows,
+    second: sortedRows,
+    keeps: 'value',
+    stores: ['target'],
+    total: 'target',
+  },
 };
 
 /** What replaces the parts of a command. A visitor that only looks at them returns them. */

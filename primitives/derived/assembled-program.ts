@@ -122,7 +122,10 @@ export function zeroWords(backend: Backend, extent: Length, at: Pick<Store, 'buf
 }
 
 /** Runs commands that need memory of their own, which is released after them. */
-export function withBuffers(backend: Backend, run: (take: (words: number) => DeviceBuffer) => void): void {
+export function withBuffers(
+  backend: Pick<Backend, 'allocate' | 'release'>,
+  run: (take: (words: number) => DeviceBuffer) => void,
+): void {
   const taken: DeviceBuffer[] = [];
   try {
     run((words) => {

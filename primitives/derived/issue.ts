@@ -2,6 +2,7 @@ import { ArgumentError } from '../checks/errors.ts';
 import type { Backend, CommandOf, KernelCommand, KernelKind } from '../contract/backend.ts';
 import { crossReduceByRows } from './cross-reduce-by-rows.ts';
 import { decodeTilesByWalks } from './decode-tiles-by-walks.ts';
+import { mergeByWalks } from './merge-by-walks.ts';
 import { relaxByRounds } from './relax-by-rounds.ts';
 import { scanLinesByParts } from './scan-lines-by-parts.ts';
 import { tileHistogramsByRows } from './tile-histograms-by-rows.ts';
@@ -19,6 +20,7 @@ const DERIVED: { readonly [K in KernelKind]?: Derived<K> } = {
   tileHistograms: tileHistogramsByRows,
   scanLines: scanLinesByParts,
   unite: uniteByHooking,
+  merge: mergeByWalks,
 };
 
 /** Issues a command to a backend, or other commands that compute the same if the backend has no kernel for it. */

@@ -17,7 +17,7 @@ import { select } from '../functors/standard/choose.ts';
 import type { Bool, U32 } from '../functors/value.ts';
 import { plus, product, saturatingPlus } from '../monoid.ts';
 import { countIn, fusedScan } from '../scan.ts';
-import { partitionPoint } from '../search.ts';
+import { partitionPoint } from '../functors/bisection.ts';
 import { sequence } from '../sequence.ts';
 import { slice } from '../slice.ts';
 

@@ -91,6 +91,11 @@ const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> }
     layout: bindsLinks,
     launch: unite,
   },
+  merge: {
+    named: ({ first }) => first.keys,
+    layout: () => false,
+    launch: () => {},
+  },
 };
 
 /** The kernel of a command. A layout that it returns is for commands of the same kernel. */

@@ -1,5 +1,12 @@
 import { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
-import { capacityOf, type DeviceBuffer, type Extent, type Program } from '../../../primitives/contract/backend.ts';
+import {
+  type Backend,
+  capacityOf,
+  type DeviceBuffer,
+  type Extent,
+  type KernelCommand,
+  type Program,
+} from '../../../primitives/contract/backend.ts';
 import { assemble, leafAt } from '../../../primitives/derived/assembled-program.ts';
 import { entryOf, type Module, type ScalarType } from '../../../primitives/ir/ir.ts';
 import { launchForEach, takesRowsOrMasks } from '../kernels/rows/for-each.ts';
@@ -34,12 +41,47 @@ export function launchStored<C extends Elements>(
   const inside = { ...launcher, addresses: withRooms(launcher.addresses, rooms) };
   const stores = rooms.map(({ buffer }, value) => ({ buffer, offset: 0, capacity: rows, value }));
   const first = launchForEach(inside, { kind: 'forEach', extent, program, stores });
-  const then = launch(inside, { ...command, program: reading(results, rooms, extent) });
-  const behind = 4 * first.words.length;
-  return {
-    words: [...first.words, ...then.words],
-    phases: [...first.phases, ...then.phases.map((phase) => ({ ...phase, offset: behind + (phase.offset ?? 0) }))],
-  };
+  return inOrder([first, launch(inside, { ...command, program: reading(results, rooms, extent) })]);
+}
+
+/**
+ * Launches a command as several others, which its derived form issues. Memory that these take is scratch memory, all of
+ * it until the end of the launch.
+ */
+export function launchDerived(
+  launcher: Launcher,
+  walkRows: number,
+  derived: (backend: Pick<Backend, 'allocate' | 'release' | 'run' | 'walkRows'>) => void,
+  launch: (launcher: Launcher, command: KernelCommand) => Launch,
+): Launch {
+  const rooms: Room[] = [];
+  const inside = { ...launcher, addresses: withRooms(launcher.addresses, rooms) };
+  const launches: Launch[] = [];
+  derived({
+    walkRows,
+    allocate(words) {
+      const buffer = { id: -1 - rooms.length, words };
+      rooms.push({ buffer, at: launcher.scratch(4 * words) });
+      return buffer;
+    },
+    release() {},
+    run(command) {
+      launches.push(launch(inside, command));
+      return true;
+    },
+  });
+  return inOrder(launches);
+}
+
+/** One launch of the phases of several, one after the other. */
+function inOrder(launches: readonly Launch[]): Launch {
+  let behind = 0;
+  const moved = launches.map(({ words, phases }) => {
+    const start = behind;
+    behind += 4 * words.length;
+    return phases.map((phase) => ({ ...phase, offset: start + (phase.offset ?? 0) }));
+  });
+  return { words: launches.flatMap(({ words }) => words), phases: moved.flat() };
 }
 
 /** Scratch memory of a result, and the buffer that stands for it. */

@@ -6,6 +6,7 @@ import {
   type KernelCommand,
 } from '../../../primitives/contract/backend.ts';
 import { rowsOf } from '../../../primitives/derived/cross-reduce-by-rows.ts';
+import { mergeByWalks } from '../../../primitives/derived/merge-by-walks.ts';
 import { walkOfLines } from '../../../primitives/derived/walk-of-lines.ts';
 import { weightsOf } from '../../../primitives/derived/weighted-histogram-by-digits.ts';
 import { isVectorised, launchCrossReduce } from '../kernels/cross-reduce/cross-reduce.ts';
@@ -26,7 +27,7 @@ import { launchDecodeTiles } from '../kernels/tiles/decode-tiles.ts';
 import { launchTileHistograms } from '../kernels/tiles/tile-histograms.ts';
 import { costOf, costOfClearing, costOfCount, costOfPairs, costOfRelaxing, costOfWalk } from './cost.ts';
 import type { Launch, Launcher } from './launch.ts';
-import { launchStored } from './stored-elements.ts';
+import { launchDerived, launchStored } from './stored-elements.ts';
 
 /**
  * A command that is ready to be launched: the extent and costs that decide where it runs, and the buffers that it
@@ -50,6 +51,12 @@ const DECODING_COST = 1;
 
 /** Approximate cost, in nanoseconds, of following links from a node to the root of its set. */
 const PATHS_COST = 30;
+
+/** Number of rows of a walk, where it may be chosen. */
+export const WALK_ROWS = 64;
+
+/** Approximate cost, in nanoseconds, of a step along two sorted tables, without that of their programs. */
+const STEP_COST = 5;
 
 /** The task of a command, with the chosen kernel and the estimated cost. */
 export function taskOf(command: KernelCommand): KernelTask {
@@ -188,6 +195,24 @@ export function taskOf(command: KernelCommand): KernelTask {
         fixedCost: PATHS_COST * capacityOf(nodes),
         writes: [links.buffer],
         launch: (launcher) => launchUnite(launcher, command),
+      };
+    }
+    case 'merge': {
+      const { extent, first, second, keeps, stores, total } = command;
+      const programs = [first.keys, second.keys, first.row, second.row];
+      const cost = programs.reduce((sum, program) => sum + (program === undefined ? 0 : costOf(program.module)), STEP_COST);
+      return {
+        extent,
+        cost: keeps === undefined ? cost : 2 * cost,
+        fixedCost: 0,
+        writes: [...stores, ...(total === undefined ? [] : [total])].map(({ buffer }) => buffer),
+        launch: (launcher) =>
+          launchDerived(
+            launcher,
+            WALK_ROWS,
+            (backend) => mergeByWalks(backend, command),
+            (inside, each) => taskOf(each).launch(inside),
+          ),
       };
     }
   }
