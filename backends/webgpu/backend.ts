@@ -115,7 +115,7 @@ export interface WebGpuBackend extends Backend {
   time(groups: readonly (() => void)[]): Promise<readonly number[]>;
   /**
    * Measures each command separately. Returns the kernel, the functors and the milliseconds of each command, in the
-   * order in which the commands were issued. Only the first 4,095 commands are measured. Profiled commands do not
+   * order in which the commands were issued. Only the first 4,095 launches are measured. Profiled commands do not
    * overlap, so they take longer than commands that {@link time} measures.
    *
    * @throws ArgumentError `device/no-timestamps`

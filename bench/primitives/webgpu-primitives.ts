@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
+import type { TuningChoice } from '../../backends/webgpu/index.ts';
 import * as q from '../../primitives/index.ts';
 import { chain } from '../experiments/chain.ts';
-import { openDevice } from '../shared/device.ts';
+import { type Device, openDevice } from '../shared/device.ts';
 import { printHead } from '../shared/markdown-table.ts';
 import { type Spread, spreadOf, timesUntilDone } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -21,14 +22,19 @@ import { primitiveCalls, primitiveInputs } from './primitive-calls.ts';
  * is done.
  *
  * node --import tsx bench/primitives/webgpu-primitives.ts [--adapter hardware|software] [--log2 20,24,28] [--rounds 11] [--peer file.csv]
- *   [--only name,…] [--tuning '{ "scan": { "items": 8 } }']
+ *   [--only name,…] [--launches] [--tuning '{ "scan": { "items": 8 } }']
+ *
+ * With `--launches`, the time of every launch is printed, too. Launches that are timed alone wait for each other, so the
+ * sum of their times exceeds the time of the call. `--tuning` may be a list, of which each is measured.
  */
 const options = programOptions({
   ...{ adapter: 'hardware', log2: [20, 24, 28], rounds: 11 },
-  ...{ peer: undefined, only: '', tuning: '{}' },
+  ...{ peer: undefined, only: '', launches: false, tuning: '{}' },
 });
 const { rounds } = options;
-const { adapter, gpu, backend, context, name } = await openDevice(options.adapter, JSON.parse(options.tuning));
+const tunings: readonly TuningChoice[] = [JSON.parse(options.tuning)].flat();
+let device: Device;
+let heater: q.Column<'u32'>;
 
 /**
  * What a primitive is compared with: a primitive of CUB or Thrust, and the time to move the minimum number of bytes.
@@ -85,8 +91,6 @@ function isWanted(name: string): boolean {
 const TOGETHER = 100;
 const MAX_TOGETHER = 2 ** 20;
 
-const heater = context.materialize(q.sequence(adapter === 'hardware' ? 2 ** 26 : 2 ** 10));
-
 const peers = new Map<string, number>();
 if (options.peer !== undefined && existsSync(options.peer)) {
   for (const line of readFileSync(options.peer, 'utf8').trim().split('\n')) {
@@ -95,15 +99,20 @@ if (options.peer !== undefined && existsSync(options.peer)) {
   }
 }
 
-console.log(`${name}; medians of ${rounds}\n`);
-printHead(
-  'primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 calls together, ms | peer ÷ one of 100 | latency, ms | latency: min … max',
-);
-for (const log2 of options.log2) await measure(log2);
-await context.close();
+for (const tuning of tunings) {
+  device = await openDevice(options.adapter, tuning);
+  heater = device.context.materialize(q.sequence(device.adapter === 'hardware' ? 2 ** 26 : 2 ** 10));
+  console.log(`\n${device.name}; medians of ${rounds}; tuning ${JSON.stringify(tuning)}\n`);
+  printHead(
+    'primitive | log2 n | ms | min … max | G elements/s | peer, ms | peer ÷ ours | floor ÷ ours | one of 100 calls together, ms | peer ÷ one of 100 | latency, ms | latency: min … max',
+  );
+  for (const log2 of options.log2) await measure(log2);
+  await device.context.close();
+}
 
 async function measure(log2: number): Promise<void> {
   const n = 2 ** log2;
+  const { adapter, gpu, context } = device;
   const memcpy = await openMemcpy(gpu, adapter, n * 4);
   line('memcpy', log2, spreadOf(await memcpy.times(rounds)), peers.get(`copy thrust ${n}`));
   memcpy.close();
@@ -119,18 +128,36 @@ async function measure(log2: number): Promise<void> {
     const run = calls[name]!;
     const small = n <= MAX_TOGETHER ? { together: await timeTogether(run), toDone: await timeToDone(run) } : undefined;
     line(name, log2, await time(run), peers.get(`${peer} ${n}`), bytes && bytes * n * perByte, small);
+    if (options.launches) await printLaunches(run);
   }
   context.dispose(inputs);
 }
 
 async function time(run: () => unknown): Promise<Spread> {
+  const { backend, context } = device;
   const repeated = Array.from({ length: rounds }, () => () => context.dispose(run()));
   await backend.time(repeated);
   const [, ...times] = await backend.time([warmUp, ...repeated]);
   return spreadOf(times);
 }
 
+/** Prints the median time of every launch of a call. */
+async function printLaunches(run: () => unknown): Promise<void> {
+  const { backend, context } = device;
+  await backend.time([warmUp]);
+  const profile = await backend.profile(() => {
+    for (let round = 0; round < rounds; round++) context.dispose(run());
+  });
+  const perRound = profile.length / rounds;
+  for (let at = 0; at < perRound; at++) {
+    const times = profile.filter((_, i) => i % perRound === at);
+    const medians = times[0]!.launches.map((_, k) => spreadOf(times.map(({ launches }) => launches[k]!)).median);
+    console.log(`|   ${times[0]!.command} | | ${medians.map((each) => each.toFixed(4)).join(' + ')} |`);
+  }
+}
+
 async function timeTogether(run: () => unknown): Promise<number> {
+  const { backend, context } = device;
   const calls = (): void => {
     for (let call = 0; call < TOGETHER; call++) context.dispose(run());
   };
@@ -141,8 +168,8 @@ async function timeTogether(run: () => unknown): Promise<number> {
 /** Times single calls, with a wait after each, on a device that was just kept busy. */
 async function timeToDone(run: () => unknown): Promise<Spread> {
   warmUp();
-  await context.sync();
-  return spreadOf(await timesUntilDone(context, run, { rounds, warmUps: 0 }));
+  await device.context.sync();
+  return spreadOf(await timesUntilDone(device.context, run, { rounds, warmUps: 0 }));
 }
 
 interface Small {
@@ -152,7 +179,7 @@ interface Small {
 }
 
 function warmUp(): void {
-  reduceAgain(context, heater, adapter === 'hardware' ? 4000 : 1);
+  reduceAgain(device.context, heater, device.adapter === 'hardware' ? 4000 : 1);
 }
 
 function line(name: string, log2: number, times: Spread, peer?: number, floor?: number, small?: Small): void {

@@ -29,6 +29,16 @@ const MAX_STAMPS = 4096;
 /** Number of words of a timestamp. */
 const WORDS = 2;
 
+/** The commands that are profiled, each with the number of its first timestamp and of the one after its last. */
+interface Marks {
+  readonly set: GPUQuerySet;
+  readonly commands: { readonly command: string; readonly first: number; readonly end: number }[];
+  /** Number of timestamps so far, besides the one at the start. */
+  stamps: number;
+  /** Whether the current command has launched something. */
+  hasLaunched: boolean;
+}
+
 interface Stamps {
   readonly set: GPUQuerySet;
   readonly part: BufferPart;
@@ -42,7 +52,7 @@ export function createTimer(
   finish: () => Promise<void>,
 ): Timer {
   const known = new Map<number, Stamps>();
-  let marks: { readonly set: GPUQuerySet; readonly commands: string[] } | undefined;
+  let marks: Marks | undefined;
 
   const stampsFor = (count: number): Stamps => {
     const usable = known.get(count);
@@ -90,6 +100,10 @@ export function createTimer(
     return Array.from(times.subarray(1), (time, i) => Number(time - times[i]!) / 1e6);
   };
 
+  const stampNext = (made: Marks): void => {
+    if (made.stamps < MAX_STAMPS - 1) recorder.stamp(made.set, ++made.stamps);
+  };
+
   return {
     time: (groups) =>
       measure(groups.length + 1, (set) => {
@@ -100,24 +114,36 @@ export function createTimer(
         return groups.length;
       }),
     async profile(record) {
-      const commands: string[] = [];
+      const commands: Marks['commands'] = [];
       const times = await measure(MAX_STAMPS, (set) => {
-        marks = { set, commands };
+        const made: Marks = { set, commands, stamps: 0, hasLaunched: false };
+        marks = made;
+        recorder.watch(() => {
+          if (made.hasLaunched) stampNext(made);
+          made.hasLaunched = true;
+        });
         try {
           record();
         } finally {
+          recorder.watch(undefined);
           marks = undefined;
         }
-        return commands.length;
+        return made.stamps;
       });
-      return commands.map((command, i) => ({ command, milliseconds: times[i]! }));
+      return commands.map(({ command, first, end }) => {
+        const launches = times.slice(first, end);
+        return { command, milliseconds: launches.reduce((sum, each) => sum + each, 0), launches };
+      });
     },
     get isProfiling() {
       return marks !== undefined;
     },
     mark(command) {
-      if (marks === undefined || marks.commands.length === MAX_STAMPS - 1) return;
-      recorder.stamp(marks.set, marks.commands.push(command()));
+      if (marks === undefined || marks.stamps >= MAX_STAMPS - 1) return;
+      const first = marks.commands.at(-1)?.end ?? 0;
+      stampNext(marks);
+      marks.commands.push({ command: command(), first, end: marks.stamps });
+      marks.hasLaunched = false;
     },
     destroy() {
       for (const stamps of known.values()) destroy(stamps);

@@ -11,6 +11,8 @@ import { type CrossLayout, crossReduce, layoutPairs } from './cross-reduce/cross
 import { crossTiles, takesTiles } from './cross-reduce/cross-tiles.ts';
 import { histogram } from './histogram/histogram.ts';
 import { bindsSums, weightedHistogram } from './histogram/weighted-histogram.ts';
+import { layoutMerge, mergeTiles } from './merge/merge.ts';
+import type { MergeTile } from './merge/merge-text.ts';
 import { reduce } from './reduce/reduce.ts';
 import { relax } from './relax/relax.ts';
 import { layoutGrids, type RelaxLayout } from './relax/relax-layout.ts';
@@ -37,6 +39,7 @@ interface Layouts {
   readonly relax: RelaxLayout;
   readonly crossReduce: 'tiles' | 'rows' | CrossLayout;
   readonly scanLines: LineTile;
+  readonly merge: MergeTile;
 }
 
 type LayoutOf<K extends KernelKind> = K extends keyof Layouts ? Layouts[K] : true;
@@ -93,8 +96,8 @@ const KERNELS: { readonly [K in KernelKind]: Kernel<CommandOf<K>, LayoutOf<K>> }
   },
   merge: {
     named: ({ first }) => first.keys,
-    layout: () => false,
-    launch: () => {},
+    layout: layoutMerge,
+    launch: mergeTiles,
   },
 };
 

@@ -78,6 +78,8 @@ export interface DispatchRecorder {
    */
   place(words: Uint32Array): SlotPlace;
   dispatch(command: Dispatch): void;
+  /** Calls a function before each dispatch, while commands are profiled. */
+  watch(beforeDispatch: (() => void) | undefined): void;
   copy(from: BufferPart, fromByte: number, to: BufferPart, toByte: number, bytes: number): void;
   clear(part: BufferPart, byte: number, bytes: number): void;
   /**
@@ -189,6 +191,7 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
   let chunk = 0;
   let submission = 0;
   let commands = 0;
+  let beforeDispatch: (() => void) | undefined;
   let encoder: GPUCommandEncoder | undefined;
   let pass: GPUComputePassEncoder | undefined;
   let soon: Promise<void> | undefined;
@@ -384,7 +387,11 @@ export function createRecorder(options: RecorderOptions): DispatchRecorder {
     stage(staged) {
       begin().staged.add(staged);
     },
+    watch(listener) {
+      beforeDispatch = listener;
+    },
     dispatch({ pipeline, groups, parameters, offsets, storage, parts, access }) {
+      beforeDispatch?.();
       for (const [i, part] of parts.entries()) if (access[i] !== 'r') part.beforeWrite?.();
       const into = openPass();
       into.setPipeline(pipeline);

@@ -28,6 +28,7 @@ const POWERS: ReadonlyMap<string, number> = new Map([
   ['scan.threads', 1],
   ['scan.heads.threads', 1],
   ['lines.threads', 1],
+  ['merge.threads', 1],
   ['sort.tile', 256],
   ['sort.sweep.threads', 1],
 ]);
@@ -92,6 +93,7 @@ export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined):
     ['reduce.threads', reduce.threads],
     ['scan.threads', scan.threads],
     ['scan.heads.threads', scan.heads.threads],
+    ['merge.threads', tuning.merge.threads],
     ['sort.sweep.threads', sort.sweep.threads],
   ] as const) {
     const { max } = subgroups;

@@ -52,6 +52,11 @@ export interface Tuning {
    */
   readonly lines: { readonly threads: number; readonly items: number };
   /**
+   * For merges and set operations: threads per workgroup, a power of two, and maximum number of rows per thread, at most
+   * 31, for keys of one word. An odd number of rows spreads them over the banks of workgroup memory.
+   */
+  readonly merge: { readonly threads: number; readonly items: number };
+  /**
    * For the portable radix sort: `tile` is the number of keys per tile, a power of two of at least 256, and `tileBy`
    * says whether a workgroup or a thread sorts a tile. `sweep` is for the faster sort (OneSweep) on devices with
    * subgroups.
@@ -164,6 +169,7 @@ export const defaultTuning: Tuning = {
     tries: 64,
   },
   lines: { threads: 256, items: 16 },
+  merge: { threads: 256, items: 7 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',
