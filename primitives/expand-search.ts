@@ -2,7 +2,7 @@ import { type Column, type ColumnOwner, columnsOf, type DeviceLength } from './c
 import { destination, extentOf, fuse, type Loader, programOf } from './columns/program.ts';
 import { computedColumn } from './columns/views.ts';
 import { capacityOf } from './contract/backend.ts';
-
+import { partitionPoint } from './functors/bisection.ts';
 import { If, Var, WhileAtMost } from './functors/control.ts';
 import { type FunctorDescription, u32 } from './functors/functor.ts';
 import { leafTypes, type Shape } from './functors/shapes.ts';
@@ -10,7 +10,6 @@ import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { bindCaptures } from './map.ts';
 import { applyToRank, type CaptureArguments, type Fields } from './rows/row-fields.ts';
-import { partitionPoint } from './functors/bisection.ts';
 
 /**
  * A functor for `expand`. Its parameters are any fields of a row (or the column itself, if the rows are a single

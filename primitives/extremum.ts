@@ -1,5 +1,6 @@
 import { Column, commonLength, NUMBERS, requireType } from './columns/column.ts';
 import { type ContextOption, inContext, inContextOf } from './context/context-option.ts';
+import { below } from './functors/bisection.ts';
 import { f32, i32, u32, u64 } from './functors/functor.ts';
 import type { Scalar, Shape } from './functors/shapes.ts';
 import { select, type ValueTree } from './functors/standard/choose.ts';
@@ -7,7 +8,6 @@ import { f32ToSortable, i32ToSortable } from './functors/standard/sortable.ts';
 import { type Bool, type F32, type I32, type U32, Value } from './functors/value.ts';
 import { type AnyMonoid, maximum, minimum, monoid } from './monoid.ts';
 import { reduce } from './reduce.ts';
-import { below } from './functors/bisection.ts';
 import { sequence } from './sequence.ts';
 import { keyColumns, type SortKeys } from './sort.ts';
 

@@ -14,6 +14,7 @@ import { destination, fuse, storeRows } from './columns/program.ts';
 import { computedColumn } from './columns/views.ts';
 import { wordsOf } from './columns/words.ts';
 import { type ContextOption, inNamedContext, requireContext } from './context/context-option.ts';
+import { below } from './functors/bisection.ts';
 import { Let } from './functors/control.ts';
 import { u32 } from './functors/functor.ts';
 import { select } from './functors/standard/choose.ts';
@@ -25,7 +26,6 @@ import { bestKeptRows, NO_ROW, orderWords, storeKeptTops, type TopSearch, type T
 import { type SegmentRows, type Segments, segmentRows } from './rows/segments.ts';
 import { sortSegments } from './rows/sorted-segments.ts';
 import { fusedScan } from './scan.ts';
-import { below } from './functors/bisection.ts';
 import { selectKth } from './select-kth.ts';
 import { slice } from './slice.ts';
 import { keyColumns, type SortKeys, sortPermutation } from './sort.ts';

@@ -504,6 +504,8 @@ export interface SortedRows {
   readonly keys: Program;
   /** Absent if none of the table's rows are kept. */
   readonly row?: Program | undefined;
+  /** Whether what is stored of a row depends on its key words alone. */
+  readonly isOfKeys: boolean;
 }
 
 /** The elements of all vectors of a parameter, one element per 32-bit word. */

@@ -59,7 +59,7 @@ const decoding = {
   bits: 'value',
 } as const;
 
-const sortedRows = { length: 'extent', keys: 'program', row: 'program' } as const;
+const sortedRows = { length: 'extent', keys: 'program', row: 'program', isOfKeys: 'value' } as const;
 
 /**
  * The parts of every command: the one list of what commands read, write and run. A program must not read what its

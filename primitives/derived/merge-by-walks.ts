@@ -61,26 +61,38 @@ function mergeAll(backend: MergeIssuer, command: MergeCommand, take: Take): void
   });
   backend.run({ kind: 'forEach', extent: parts, program: cut, stores: [wordsOf(cuts, 0)] });
   const arrays = { cuts: wordsAt(cuts, parts) };
-  const start = recorded('mergeStart', ['bool', 'u32', 'u32', 'u32'], command, { arrays, numbers: [walkRows] }, (tile, { tables, at }) => {
-    const { total } = tables;
-    const place = Let(tile.mul(walkRows).min(total));
-    const part = Let(place.shr(Math.log2(PART)));
-    // If the tables are not sorted, the cuts may lie outside the range from `min` to `max`.
-    const [min, max] = diagonal(tables, place);
-    const i = splitAt(tables, place, at('cuts', part).max(min), at('cuts', part.add(1)).min(max));
-    return [place.lt(total), i, place.sub(i), place.add(total.sub(place).min(walkRows))];
-  });
+  const start = recorded(
+    'mergeStart',
+    ['bool', 'u32', 'u32', 'u32'],
+    command,
+    { arrays, numbers: [walkRows] },
+    (tile, { tables, at }) => {
+      const { total } = tables;
+      const place = Let(tile.mul(walkRows).min(total));
+      const part = Let(place.shr(Math.log2(PART)));
+      // If the tables are not sorted, the cuts may lie outside the range from `min` to `max`.
+      const [min, max] = diagonal(tables, place);
+      const i = splitAt(tables, place, at('cuts', part).max(min), at('cuts', part.add(1)).min(max));
+      return [place.lt(total), i, place.sub(i), place.add(total.sub(place).min(walkRows))];
+    },
+  );
   const words = rowTypes(command);
   const parameters = ['u32', 'u32', 'u32'] as const;
-  const step = recorded('merge', ['bool', 'u32', 'u32', 'u32', ...words], command, { parameters }, (_tile, { tables, state }) => {
-    const [i, j, end] = state as [U32, U32, U32];
-    const [keyOfFirst, keyOfSecond] = [tables.first.keys(i), tables.second.keys(j)];
-    const isLeft = i.lt(tables.first.length);
-    const isFirst = isLeft.and(j.ge(tables.second.length).or(below(keyOfSecond, keyOfFirst).not()));
-    const at = i.add(j);
-    const row = chosen(isFirst, tables.first.row(i, keyOfFirst), tables.second.row(j, keyOfSecond));
-    return [at.add(1).lt(end), i.add(u32(isFirst)), j.add(u32(isFirst.not())), at, ...row];
-  });
+  const step = recorded(
+    'merge',
+    ['bool', 'u32', 'u32', 'u32', ...words],
+    command,
+    { parameters },
+    (_tile, { tables, state }) => {
+      const [i, j, end] = state as [U32, U32, U32];
+      const [keyOfFirst, keyOfSecond] = [tables.first.keys(i), tables.second.keys(j)];
+      const isLeft = i.lt(tables.first.length);
+      const isFirst = isLeft.and(j.ge(tables.second.length).or(below(keyOfSecond, keyOfFirst).not()));
+      const at = i.add(j);
+      const row = chosen(isFirst, tables.first.row(i, keyOfFirst), tables.second.row(j, keyOfSecond));
+      return [at.add(1).lt(end), i.add(u32(isFirst)), j.add(u32(isFirst.not())), at, ...row];
+    },
+  );
   backend.run({
     kind: 'walk',
     extent: Math.ceil(capacity / walkRows),
@@ -102,7 +114,12 @@ interface Tiles {
   readonly arrays: { readonly startsI: BoundArray; readonly startsJ: BoundArray };
 }
 
-function keepSome(backend: MergeIssuer, command: MergeCommand, keeps: NonNullable<MergeCommand['keeps']>, take: Take): void {
+function keepSome(
+  backend: MergeIssuer,
+  command: MergeCommand,
+  keeps: NonNullable<MergeCommand['keeps']>,
+  take: Take,
+): void {
   const coarse = cutEvery(backend, command, PART, take);
   const tiled = cutEvery(backend, command, PIECES * backend.walkRows, take, coarse);
   const { tiles, arrays } = tiled;
@@ -110,8 +127,12 @@ function keepSome(backend: MergeIssuer, command: MergeCommand, keeps: NonNullabl
   const [kept, ends, offsets] = [take(capacity), take(tiles), take(tiles)];
   findRows(backend, command, keeps, tiled, kept, ends);
   const counted = { ...arrays, ends: wordsAt(ends, tiles) };
-  const rows = recorded('keptOfTile', ['u32'], command, { arrays: counted }, (tile, { at }) => [rowsOfTile(tile, at).rows]);
-  const emit = recorded('keptBefore', ['u32'], command, { parameters: ['u32', 'u32'] }, (_tile, { state }) => [state[0] as U32]);
+  const rows = recorded('keptOfTile', ['u32'], command, { arrays: counted }, (tile, { at }) => [
+    rowsOfTile(tile, at).rows,
+  ]);
+  const emit = recorded('keptBefore', ['u32'], command, { parameters: ['u32', 'u32'] }, (_tile, { state }) => [
+    state[0] as U32,
+  ]);
   backend.run({
     kind: 'scan',
     extent: tiles,
@@ -129,12 +150,18 @@ function keepSome(backend: MergeIssuer, command: MergeCommand, keeps: NonNullabl
   });
   const words = rowTypes(command);
   const given = { arrays: from, parameters: ['u32', 'u32', 'u32'] as const };
-  const step = recorded('moveKept', ['bool', 'u32', 'u32', 'u32', ...words], command, given, (_tile, { tables, state, at }) => {
-    const [place, target, end] = state as [U32, U32, U32];
-    const word = at('kept', place);
-    const next = Let(target.add(1));
-    return [next.lt(end), place.add(1), next, target, ...(words.length === 1 ? [word] : rowOfNumber(tables, word))];
-  });
+  const step = recorded(
+    'moveKept',
+    ['bool', 'u32', 'u32', 'u32', ...words],
+    command,
+    given,
+    (_tile, { tables, state, at }) => {
+      const [place, target, end] = state as [U32, U32, U32];
+      const word = at('kept', place);
+      const next = Let(target.add(1));
+      return [next.lt(end), place.add(1), next, target, ...(words.length === 1 ? [word] : rowOfNumber(tables, word))];
+    },
+  );
   const stores = command.stores.map((store) => ({ ...store, index: 3, value: 4 + store.value }));
   backend.run({ kind: 'walk', extent: tiles, start, step, changing: 2, stores });
 }

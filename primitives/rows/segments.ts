@@ -11,13 +11,13 @@ import {
 } from '../columns/column.ts';
 import { destination, type Loader } from '../columns/program.ts';
 import { computedColumn } from '../columns/views.ts';
+import { partitionPoint } from '../functors/bisection.ts';
 import { Let } from '../functors/control.ts';
 import { u32 } from '../functors/functor.ts';
 import { select } from '../functors/standard/choose.ts';
 import type { Bool, U32 } from '../functors/value.ts';
 import { plus, product, saturatingPlus } from '../monoid.ts';
 import { countIn, fusedScan } from '../scan.ts';
-import { partitionPoint } from '../functors/bisection.ts';
 import { sequence } from '../sequence.ts';
 import { slice } from '../slice.ts';
 

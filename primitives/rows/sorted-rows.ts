@@ -130,15 +130,26 @@ function sortedRows(call: string, context: ColumnOwner, side: MergeSide, all: Co
     lengths: loaded.length === 0 ? [] : [length],
   };
   const row = (): Fusion =>
-    fuse({ name: `${call}Row`, kind: call }, words, types, (i, given, loader) => {
-      const others = loader.loadWithin(loaded, i, length);
-      return rows.map((row) =>
-        row instanceof Column
-          ? others[loaded.indexOf(row)]!
-          : wordOfKey(given[row.at] as U32, row.type, row.descending),
-      );
-    }, key);
+    fuse(
+      { name: `${call}Row`, kind: call },
+      words,
+      types,
+      (i, given, loader) => {
+        const others = loader.loadWithin(loaded, i, length);
+        return rows.map((row) =>
+          row instanceof Column
+            ? others[loaded.indexOf(row)]!
+            : wordOfKey(given[row.at] as U32, row.type, row.descending),
+        );
+      },
+      key,
+    );
   // A step along both tables evaluates the next row of either.
   const programIn = (fusion: Fusion): Program => programOf(fusion, context, all);
-  return { length: extentOf(length), keys: programIn(keysOf), ...(rows.length > 0 && { row: programIn(row()) }) };
+  return {
+    length: extentOf(length),
+    keys: programIn(keysOf),
+    ...(rows.length > 0 && { row: programIn(row()) }),
+    isOfKeys: loaded.length === 0,
+  };
 }

@@ -200,7 +200,10 @@ export function taskOf(command: KernelCommand): KernelTask {
     case 'merge': {
       const { extent, first, second, keeps, stores, total } = command;
       const programs = [first.keys, second.keys, first.row, second.row];
-      const cost = programs.reduce((sum, program) => sum + (program === undefined ? 0 : costOf(program.module)), STEP_COST);
+      const cost = programs.reduce(
+        (sum, program) => sum + (program === undefined ? 0 : costOf(program.module)),
+        STEP_COST,
+      );
       return {
         extent,
         cost: keeps === undefined ? cost : 2 * cost,

@@ -89,7 +89,8 @@ export function emitPoint({ name, first, second }: Accessors, pairs: boolean): s
   }
   return low;
 }`;
-  if (!pairs) return `${merged}
+  if (!pairs)
+    return `${merged}
 fn ${name}_point(count: u32, na: u32, nb: u32) -> vec2<u32> {
   let i = ${name}_split(count, na, nb);
   return vec2<u32>(i, count - i);
@@ -199,7 +200,8 @@ workgroupBarrier();`;
 /** WGSL in which a thread walks along the rows of a tile that are between its point and the next thread's. */
 export function emitSteps(tile: MergeTile): string {
   const { items, threads, isOfKeys, keeps } = tile;
-  const held = (isFirst: string): string => (isOfKeys ? `key_of_step(a, b, ${isFirst})` : `select(na + j, i, ${isFirst})`);
+  const held = (isFirst: string): string =>
+    isOfKeys ? `key_of_step(a, b, ${isFirst})` : `select(na + j, i, ${isFirst})`;
   const start = `let point = tile_point(min(u * ${items}u, total), na, nb);
 var i = point.x;
 var j = point.y;`;
@@ -286,6 +288,7 @@ ${collected}
 workgroupBarrier();
 ${lines(
   items,
-  (k) => `{ let p = u + ${k * threads}u; if (p < all) { let row = row_at(p, begin, na); let at = base + p; ${stores} } }`,
+  (k) =>
+    `{ let p = u + ${k * threads}u; if (p < all) { let row = row_at(p, begin, na); let at = base + p; ${stores} } }`,
 )}`;
 }

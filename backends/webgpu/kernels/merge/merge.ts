@@ -1,12 +1,18 @@
 import { capacityOf, type MergeCommand, type Program } from '../../../../primitives/contract/backend.ts';
-import { record } from '../../../../primitives/functors/recorder.ts';
 import { u32 } from '../../../../primitives/functors/functor.ts';
+import { record } from '../../../../primitives/functors/recorder.ts';
 import { entryOf, moduleNumber, type ScalarType } from '../../../../primitives/ir/ir.ts';
 import { monoidProgram, plus } from '../../../../primitives/monoid.ts';
 import { type Bindings, createBindings } from '../../launches/bindings.ts';
 import { type Engine, launch } from '../../launches/engine.ts';
 import { type BoundProgram, bindArrays, emitProgram, linkProgram, programKey } from '../../launches/link.ts';
-import { createParameters, dispatchWord, GROUP_NUMBER, type LengthWords, lengthExpression } from '../../launches/parameters.ts';
+import {
+  createParameters,
+  dispatchWord,
+  GROUP_NUMBER,
+  type LengthWords,
+  lengthExpression,
+} from '../../launches/parameters.ts';
 import type { Memory } from '../../memory/memory.ts';
 import type { Shader } from '../../wgsl/emit-wgsl.ts';
 import { scan } from '../scan/scan.ts';
@@ -49,7 +55,9 @@ export function layoutMerge(engine: Engine, command: MergeCommand): MergeTile | 
   if (bindings > limits.storageBuffers) return false;
   const words = entryOf(first.keys.module).results.length;
   const [row, other] = [first.row!.module, second.row?.module];
-  const isOfKeys = row.arrays.size === 0 && (other === undefined || moduleNumber(other) === moduleNumber(row));
+  // Rows of both tables have the same results if the columns of the keys are in the same places.
+  const areAlike = other === undefined || moduleNumber(other) === moduleNumber(row);
+  const isOfKeys = first.isOfKeys && second.isOfKeys && areAlike;
   const subgroups = engine.subgroups !== undefined && keeps !== undefined;
   const threads = Math.min(tuning.merge.threads, maxThreads);
   const shape = { threads, words, isOfKeys, keeps, hasSecond: other !== undefined, subgroups };
@@ -115,7 +123,12 @@ function bind({ pool }: Engine, { first, second }: MergeCommand, hasRows: boolea
   const linked = [
     [first.keys, first.length],
     [second.keys, second.length],
-    ...(hasRows ? ([[first.row, first.length], [second.row, second.length]] as const) : []),
+    ...(hasRows
+      ? ([
+          [first.row, first.length],
+          [second.row, second.length],
+        ] as const)
+      : []),
   ] as const;
   const programs = linked.flatMap(([program, length], k) =>
     program === undefined ? [] : [bindArrays(linkProgram(PREFIXES[k]!, program, parameters, length), bindings)],
