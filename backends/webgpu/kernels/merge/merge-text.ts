@@ -18,7 +18,7 @@ export interface MergeTile {
 }
 
 /** Rows for which a tile has room. */
-export function roomOf({ threads, items }: MergeTile): number {
+function roomOf({ threads, items }: MergeTile): number {
   return threads * items;
 }
 
