@@ -1,9 +1,9 @@
 import { type Column, commonLength } from '../../primitives/columns/column.ts';
 import { computedColumn } from '../../primitives/columns/views.ts';
+import { below, partitionPoint } from '../../primitives/functors/bisection.ts';
 import { u32 } from '../../primitives/functors/functor.ts';
 import { sub64 } from '../../primitives/functors/standard/wide.ts';
 import type { Bool, U32 } from '../../primitives/functors/value.ts';
-import { below, partitionPoint } from '../../primitives/functors/bisection.ts';
 import type { Stretches } from '../stretches.ts';
 import { comparedIntegers, requireCut } from './comparisons.ts';
 import type { DeviceTable } from './device-table.ts';
