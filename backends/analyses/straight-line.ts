@@ -49,6 +49,14 @@ export interface ReadNode extends NodeCommon {
   readonly floors: readonly Floor[];
 }
 
+/** Element `index` of an array, where `index` is `from` minus the launch index. `from` is the same in all lanes. */
+export interface DescendingNode extends NodeCommon {
+  readonly kind: 'descending';
+  readonly slot: number;
+  readonly index: Node;
+  readonly from: Node;
+}
+
 /** The condition that the launch index plus `shift` is at least `min`. `shift` and `min` are the same in all lanes. */
 export interface Floor {
   readonly shift: Node;
@@ -56,12 +64,13 @@ export interface Floor {
 }
 
 /**
- * The distance `by` of an index from the launch index. The distance is valid where the launch index satisfies all
- * conditions in `floors`.
+ * What an index is: `by` plus the launch index or, if it descends, `by` minus the launch index. Valid where the launch
+ * index satisfies all conditions in `floors`.
  */
 interface Shift {
   readonly by: Node;
   readonly floors: readonly Floor[];
+  readonly descends: boolean;
 }
 
 /** Element `index` of an array, for an arbitrary index. */
@@ -85,6 +94,7 @@ export type Node =
   | LiteralNode
   | OperationNode
   | ReadNode
+  | DescendingNode
   | GatherNode
   | SharedNode
   /** `of << (index & 31)`, where `of` is the same in all lanes. */
@@ -167,7 +177,11 @@ export class Graph {
 
   read(type: ScalarType, slot: number, index: Node): Node {
     const shift = index.varying ? this.#shiftOf(index) : undefined;
-    if (index.varying && shift === undefined) {
+    if (shift?.descends && this.#lanes !== 'scalars' && shift.floors.length === 0) {
+      const from = shift.by;
+      return this.#node({ kind: 'descending', type, varying: true, slot, index, from }, `${slot},${index.id}`);
+    }
+    if (index.varying && (shift === undefined || shift.descends)) {
       const by = this.#lanes === 'aligned' ? sharedShift(index) : undefined;
       if (by !== undefined) return this.#node({ kind: 'shared', type, varying: true, slot, by }, `${slot},${by}`);
       if (this.#lanes !== 'scalars') throw new NotStraight('it reads an array at an index of its own');
@@ -217,7 +231,8 @@ export class Graph {
   #depthOf(node: NewNode): number {
     let depth = 0;
     if (node.kind === 'operation') for (const { id } of node.operands) depth = Math.max(depth, this.#depths[id]! + 1);
-    if (node.kind === 'read' || node.kind === 'gather') depth = this.#depths[node.index.id]! + 1;
+    if (node.kind === 'read' || node.kind === 'gather' || node.kind === 'descending')
+      depth = this.#depths[node.index.id]! + 1;
     if (node.kind === 'rowBits') depth = this.#depths[node.of.id]! + 1;
     if (depth > MAX_DEPTH) throw new NotStraight(`it computes a chain of more than ${MAX_DEPTH} values`);
     return depth;
@@ -240,11 +255,11 @@ export class Graph {
   }
 
   /**
-   * If `index` is the launch index plus a lane-invariant value, modulo 2³², returns this value and the conditions under
-   * which the equation holds; else undefined.
+   * If `index` is a lane-invariant value plus or minus the launch index, modulo 2³², returns this value and the
+   * conditions under which the equation holds; else undefined.
    */
   #shiftOf(index: Node): Shift | undefined {
-    if (index.kind === 'index') return { by: this.literal('u32', 0), floors: [] };
+    if (index.kind === 'index') return { by: this.literal('u32', 0), floors: [], descends: false };
     if (index.kind !== 'operation') return undefined;
     const [a, b] = index.operands as readonly [Node, Node];
     const invariant = (node: Node): Node => (node.type === 'u32' ? node : this.operation('bits', 'u32', [node]));
@@ -254,13 +269,20 @@ export class Graph {
         return a.type === 'u32' || a.type === 'i32' ? this.#shiftOf(a) : undefined;
       case 'add':
       case 'sub': {
+        if (index.name === 'sub' && !a.varying) {
+          const taken = this.#shiftOf(b);
+          return (
+            taken && { ...taken, by: this.operation('sub', 'u32', [invariant(a), taken.by]), descends: !taken.descends }
+          );
+        }
         const [moving, other] = index.name === 'add' && !a.varying ? [b, a] : [a, b];
         const min = index.name === 'sub' ? this.#takenAtMost(moving, other) : undefined;
         const still = min ?? other;
         const shift = still.varying ? undefined : this.#shiftOf(moving);
         if (shift === undefined) return undefined;
         const by = this.operation(index.name, 'u32', [shift.by, invariant(still)]);
-        return { by, floors: min === undefined ? shift.floors : [...shift.floors, { shift: shift.by, min }] };
+        if (min === undefined) return { ...shift, by };
+        return shift.descends ? undefined : { ...shift, by, floors: [...shift.floors, { shift: shift.by, min }] };
       }
       default:
         return undefined;

@@ -1,4 +1,4 @@
-import type { Floor, Node, OperationNode, ReadNode, SharedNode } from '../../analyses/straight-line.ts';
+import type { DescendingNode, Floor, Node, OperationNode, ReadNode, SharedNode } from '../../analyses/straight-line.ts';
 import { type ArrayAccess, elementAt, elementOf, literal, scalarLocal, widthOf } from './emit-wasm.ts';
 import { scalarOperation } from './scalar-operations.ts';
 import { f32Bound, lanesOf, loadLanes, splatOf, usesTwice, vectorOperation } from './vector-operations.ts';
@@ -45,6 +45,8 @@ export class VectorCode {
   readonly #splats = new Map<Node, VectorLocal>();
   /** For each contiguous read, a local with the address that the read would have at index 0. */
   readonly #addresses = new Map<ReadNode, Int32Local>();
+  /** The same for each read of descending elements; the address is that of the last lane. */
+  readonly #lastAddresses = new Map<DescendingNode, Int32Local>();
   /** How often each node is used. The value of a node with several uses is kept in a local. */
   readonly #uses = new Map<Node, number>();
   /** Locals with the values of varying nodes, for the current four indices. */
@@ -88,6 +90,7 @@ export class VectorCode {
     for (const node of this.#uses.keys()) {
       if (!node.varying && node.kind !== 'literal') this.#splat(node);
       else if (node.varying && node.kind === 'read') this.#address(node);
+      else if (node.kind === 'descending') this.#lastAddress(node);
       else if (node.kind === 'shared' || node.kind === 'rowBits') this.#aligned.add(node);
     }
   }
@@ -106,6 +109,12 @@ export class VectorCode {
       shift.set(this.#integer(node.shift!).extendS());
       raise(code, from, clamped(code, i64(0).sub(shift)));
       lower(code, to, clamped(code, length.extendU().sub(shift)));
+    }
+    for (const node of this.#lastAddresses.keys()) {
+      const { length } = this.#sources.arrays[node.slot]!;
+      shift.set(this.#integer(node.from).extendU().add(1));
+      raise(code, from, clamped(code, shift.sub(length.extendU())));
+      lower(code, to, clamped(code, shift));
     }
     code.release(shift);
     for (const floor of this.#floors()) this.#narrowToFloor(floor, from, to);
@@ -250,6 +259,8 @@ export class VectorCode {
         return this.#sources.index!.splat().add(fourFrom(this.#offset));
       case 'read':
         return this.#loaded(node);
+      case 'descending':
+        return this.#loadedDescending(node);
       case 'shared':
         return this.#loadedShared(node);
       case 'rowBits':
@@ -289,6 +300,13 @@ export class VectorCode {
     return loadLanes(storage, node.type, address, this.#offset << widthOf(storage));
   }
 
+  /** Four elements before each other: loads them in the order of memory, and turns them around. */
+  #loadedDescending(node: DescendingNode): Vector {
+    const { storage } = this.#sources.arrays[node.slot]!;
+    const address = this.#lastAddresses.get(node)!.sub(this.#firstIndex().shl(widthOf(storage)));
+    return loadLanes(storage, node.type, address, 0).shuffle(NONE, [3, 2, 1, 0]);
+  }
+
   /** A shared read for four adjacent rows: loads into every lane the one element that these rows share. */
   #loadedShared({ slot, type, by }: SharedNode): Vector {
     const { storage, address } = this.#sources.arrays[slot]!;
@@ -317,6 +335,13 @@ export class VectorCode {
     const local = this.#code.local(I32);
     local.set(address.add(this.#integer(node.shift!).shl(widthOf(storage))));
     this.#addresses.set(node, local);
+  }
+
+  #lastAddress(node: DescendingNode): void {
+    const { storage, address } = this.#sources.arrays[node.slot]!;
+    const local = this.#code.local(I32);
+    local.set(address.add(this.#integer(node.from).sub(3).shl(widthOf(storage))));
+    this.#lastAddresses.set(node, local);
   }
 
   /** A vector that has the value of a loop-invariant node or literal in every lane. */
