@@ -9,8 +9,8 @@ import { caseCount } from '../../cases.ts';
 import { bind, randomWords, upload } from '../../support/workers-programs.ts';
 
 /**
- * The backends on which these tests run. The tests are about reads of elements at a fixed offset from the index. Except
- * near the ends of the array, workers read these elements for four indices at a time.
+ * The backends on which these tests run. The tests are about reads of elements at a fixed offset from the index, and of
+ * elements in descending order. Except near the ends of the array, workers read these elements for four indices at a time.
  */
 
 let backends: readonly Backend[];
@@ -25,9 +25,9 @@ afterAll(async () => {
   for (const backend of backends) await backend.close();
 });
 
-const ways = ['add', 'sub', 'lower'] as const;
+const ways = ['add', 'sub', 'lower', 'from'] as const;
 
-/** A change of the index: an increase, a decrease, or a decrease to at least 0. */
+/** A change of the index: an increase, a decrease, a decrease to at least 0, or what is left of a number. */
 const step = fc.record({
   way: fc.constantFrom(...ways),
   by: fc.oneof(
@@ -45,6 +45,7 @@ function readAlong(steps: readonly Step[]): FunctorDescription {
   return fn('readAlong', { i: u32, xs: array(u32), ...uniforms }, u32, ({ i, xs, ...given }) => {
     const place = steps.reduce((at, { way, by, isUniform }, s) => {
       const k = isUniform ? (given as { [name: string]: U32 })[`k${s}`]! : u32(by);
+      if (way === 'from') return k.sub(at);
       return way === 'lower' ? at.sub(at.min(k)) : at[way](k);
     }, i as U32);
     return (xs as { at(index: U32): U32 }).at(place);
@@ -53,11 +54,11 @@ function readAlong(steps: readonly Step[]): FunctorDescription {
 
 function placeOf(steps: readonly Step[], i: number): number {
   const next = (at: number, { way, by }: Step): number =>
-    way === 'add' ? at + by : way === 'sub' ? at - by : at - Math.min(at, by);
+    way === 'from' ? by - at : way === 'add' ? at + by : way === 'sub' ? at - by : at - Math.min(at, by);
   return steps.reduce((at, each) => next(at, each) >>> 0, i);
 }
 
-describe('a read at an index moved by additions and clamps', () => {
+describe('a read at an index moved by additions, subtractions and clamps', () => {
   test('returns the element of the array, and zero past its end', async () => {
     const property = fc.asyncProperty(
       path,
@@ -86,10 +87,21 @@ describe('a read at an index moved by additions and clamps', () => {
         }
       },
     );
+    const isFrom = (by: number, isUniform = true): Step => ({ way: 'from', by, isUniform });
     const isLowered = (by: number, isUniform = false): Step => ({ way: 'lower', by, isUniform });
     await fc.assert(property, {
       numRuns: caseCount(400),
       examples: [
+        ...[0, 2, 288, 289, 290, 299, 305, 2 ** 32 - 1].map((by): [Step[], number, string] => [
+          [isFrom(by)],
+          300,
+          'u32',
+        ]),
+        [[isFrom(295, false)], 300, 'u8'],
+        [[isFrom(280, false), { way: 'sub', by: 3, isUniform: true }], 300, 'u16'],
+        [[isFrom(900), isFrom(1000)], 300, 'u32'],
+        [[isFrom(299), isLowered(7)], 300, 'u32'],
+        [[isLowered(7), isFrom(299)], 300, 'u32'],
         [[isLowered(5), { way: 'add', by: 3, isUniform: false }], 300, 'u32'],
         [[isLowered(2 ** 32 - 1, true)], 300, 'u32'],
         [[{ way: 'add', by: 5, isUniform: true }, isLowered(2 ** 32 - 3, true)], 300, 'u32'],
