@@ -19,11 +19,13 @@ export interface Target {
   isFrom(below: number, word: number): boolean;
   /** Whether the values next to it may be asked for later. */
   readonly hasNext: boolean;
+  /** Its rank, if it is the value of a cell of a known rank. */
+  readonly rank?: number;
 }
 
 /** The value of the cell of a rank, from 0. */
 export function rankTarget(rank: number): Target {
-  return { isFrom: (below) => below <= rank, hasNext: false };
+  return { isFrom: (below) => below <= rank, hasNext: false, rank };
 }
 
 /** Finds the values for the statistics of a zone. */

@@ -1,262 +1,184 @@
-import { array, fn, u32 } from '../../primitives/functors/functor.ts';
+import { partitionPoint } from '../../primitives/functors/bisection.ts';
+import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import { type Column, type Context, map, rankHistogram } from '../../primitives/index.ts';
-import type { NarrowSample } from '../geometry/raster.ts';
-import { type RankedValue, rankTarget, type Target } from './rank-search.ts';
-import { bySample, isTaken, LEFT_OUT, numberOf, type SoughtTable, soughtRows, type ValueRows } from './value-rows.ts';
-import { orderedRaw } from './zone-cells.ts';
+import { type Column, type Context, inclusiveScan, map, plus, sequence } from '../../primitives/index.ts';
 
-/** Values of zones of a job, in rows whose zones have numbers of their own. */
-export interface MemberRows extends ValueRows {
-  /** The zone of the job for each number. */
-  readonly members: Uint32Array;
-}
+import {
+  countDigits,
+  digitBitsFor,
+  type MemberRows,
+  placesOf,
+  type SoughtDigits,
+  shiftOf,
+  withZones,
+} from './digit-counts.ts';
 
-/** Values of a zone among which some are sought: those from `low` to `low + 2 ** bits − 1`. */
-export interface Sought {
+/** Ranks that are sought among all values of a zone, which has fewer than 2³² values. */
+export interface SoughtRanks {
   readonly zone: number;
+  /** The ordered word of the smallest value, and the number of bits in which others differ from it. */
   readonly low: number;
   readonly bits: number;
-  /** The number of values of the zone below `low`. */
-  readonly before: number;
-  /** What is sought among them, ascending. Undefined before the values were counted. */
-  readonly targets?: readonly Target[] | undefined;
+  /** At least one, ascending. */
+  readonly ranks: readonly number[];
 }
 
-/** Is told of a value that was found: for a target, or beside the value of one that may ask for the next. */
-export type OnFound = (zone: number, value: RankedValue, target?: Target) => void;
-
 /**
- * Finds the values at some ranks of zones, digit after digit: counts how many values have each digit, which tells the
- * digits of the sought ones, and goes on among the values that have these.
+ * Finds the ordered words of the values at some ranks of zones, digit after digit: counts how many values have each
+ * digit, which tells the digits of the sought ones, and goes on among the values that have these. The device does all of
+ * that by itself; the host waits for the words.
  *
  * Source: Alabi, Blanchard, Gordon and Steinbach, Fast k-Selection Algorithms for Graphics Processing Units, 2012: their
  * radix select, for many zones at once.
- *
- * @param sought - For each zone, all its values: the smallest one, and the bits in which others differ from it.
- * @param onCounted - Is told the number of values of a zone, and says what is sought among them.
  */
 export async function selectRanks(
   context: Context,
   stores: readonly MemberRows[],
-  sought: readonly Sought[],
-  onCounted: (zone: number, count: number) => readonly Target[],
-  onFound: OnFound,
+  sought: readonly SoughtRanks[],
+  onFound: (zone: number, rank: number, word: number) => void,
 ): Promise<void> {
-  for (let first = 0; first < sought.length; first += BATCH)
-    await selectAmong(context, stores, sought.slice(first, first + BATCH), onCounted, onFound);
-}
-
-/** Maximum number of zones at a time. */
-const BATCH = 2 ** 15;
-
-/** Maximum number of counters of all zones together, which fit in the caches of processors. */
-const COUNTERS = 2 ** 21;
-
-/** Maximum number of bits of a digit. */
-const DIGIT_BITS = 11;
-
-async function selectAmong(
-  context: Context,
-  stores: readonly MemberRows[],
-  sought: readonly Sought[],
-  onCounted: (zone: number, count: number) => readonly Target[],
-  onFound: OnFound,
-): Promise<void> {
-  const digitBits = Math.min(DIGIT_BITS, Math.floor(Math.log2(COUNTERS / sought.length)));
-  const counts = await countDigits(context, stores, sought, digitBits);
-  const next = sought.flatMap((own, at) => {
-    const digits = counts.subarray(at << digitBits, (at + 1) << digitBits);
-    const targets = own.targets ?? onCounted(own.zone, sumOf(digits));
-    return narrowed({ ...own, targets }, digits, digitBits, onFound);
-  });
-  for (const layer of layersOf(next)) {
-    const rows = withZones(stores, layer).map((store) => narrowRows(context, store, layer));
+  const perZone = targetBits(sought);
+  const batch = Math.max(1, TARGETS / 2 ** perZone);
+  for (let first = 0; first < sought.length; first += batch) {
+    const own = oldestFirst(stores, sought.slice(first, first + batch));
+    const found = rankedWords(context, stores, own);
     try {
-      await selectAmong(context, rows, layer, onCounted, onFound);
-    } finally {
-      // The cells belong to the stores.
-      context.dispose(rows.map((each) => each.rows));
-    }
-  }
-}
-
-/** The number of values, from that of each digit. */
-export function sumOf(counts: Float64Array): number {
-  let sum = 0;
-  for (const count of counts) sum += count;
-  return sum;
-}
-
-/** Splits values that are sought by zone, so that none of the parts has a zone twice. */
-export function layersOf<S extends Sought>(sought: readonly S[]): S[][] {
-  const layers: S[][] = [];
-  const met = new Map<number, number>();
-  for (const each of sought) {
-    const layer = met.get(each.zone) ?? 0;
-    met.set(each.zone, layer + 1);
-    if (layer === layers.length) layers.push([]);
-    layers[layer]!.push(each);
-  }
-  return layers;
-}
-
-/**
- * Narrows values to those with the digits of the sought ones, from the number of values with each digit.
- *
- * @param seeksNext - Whether to seek the values beside one that may ask for the next, too, if they have other digits.
- */
-export function narrowed(
-  { zone, low, bits, before, targets }: Sought,
-  counts: Float64Array,
-  digitBits: number,
-  onFound: OnFound,
-  seeksNext = false,
-): Sought[] {
-  const rest = Math.max(0, bits - digitBits);
-  const next: (Sought & { targets: Target[] })[] = [];
-  const wordOf = (digit: number): number => low + digit * 2 ** rest;
-  const take = (digit: number, passed: number, target?: Target): void => {
-    const from = wordOf(digit);
-    if (rest === 0) onFound(zone, { word: from, before: passed, count: counts[digit]! }, target);
-    else if (target !== undefined) {
-      const known = next.find((each) => each.low === from);
-      if (known) known.targets.push(target);
-      else next.push({ zone, low: from, bits: rest, before: passed, targets: [target] });
-    }
-  };
-  let [digit, passed] = [0, before];
-  for (const target of targets!) {
-    if (!target.isFrom(passed, wordOf(digit))) [digit, passed] = [0, before];
-    while (counts[digit] === 0 || target.isFrom(passed + counts[digit]!, wordOf(digit + 1))) passed += counts[digit++]!;
-    take(digit, passed, target);
-    if (!target.hasNext || (rest > 0 && !seeksNext)) continue;
-    const end = passed + counts[digit]!;
-    const lower = digitBefore(counts, digit);
-    const upper = digitAfter(counts, digit);
-    if (lower >= 0) take(lower, passed - counts[lower]!, rest > 0 ? rankTarget(passed - 1) : undefined);
-    if (upper < counts.length) take(upper, end, rest > 0 ? rankTarget(end) : undefined);
-  }
-  return next;
-}
-
-/** The nearest digit below that any value has, or -1. */
-function digitBefore(counts: Float64Array, digit: number): number {
-  let lower = digit - 1;
-  while (lower >= 0 && counts[lower] === 0) lower--;
-  return lower;
-}
-
-/** The nearest digit above that any value has, or the number of digits. */
-function digitAfter(counts: Float64Array, digit: number): number {
-  let upper = digit + 1;
-  while (upper < counts.length && counts[upper] === 0) upper++;
-  return upper;
-}
-
-/** The stores that have values of any of the zones. */
-function withZones<S extends MemberRows>(stores: readonly S[], zones: readonly { readonly zone: number }[]): S[] {
-  const wanted = new Set(zones.map(({ zone }) => zone));
-  return stores.filter(({ members }) => members.some((zone) => wanted.has(zone)));
-}
-
-/**
- * Counts how many of the values have each of the next digits: `2 ** digitBits` counts for each zone.
- *
- * @param sought - At most one row for each zone.
- */
-export async function countDigits(
-  context: Context,
-  stores: readonly MemberRows[],
-  sought: readonly Sought[],
-  digitBits: number,
-): Promise<Float64Array> {
-  const bins = 2 ** digitBits;
-  const counts = new Float64Array(sought.length * bins);
-  for (const store of withZones(stores, sought)) {
-    const { slots, places } = slotsOf(store, sought);
-    const shifts = places.map((at) => Math.max(0, sought[at]!.bits - digitBits));
-    const digits = context.scope(() => {
-      const table = tableOf(
-        context,
-        slots,
-        places.map((at) => sought[at]!.low),
-        shifts,
-      );
-      return histogramsOf(context, store, table, places.length, bins);
-    });
-    try {
-      const part = await context.read(digits);
-      places.forEach((at, slot) => {
-        for (let bin = 0; bin < bins; bin++) counts[at * bins + bin]! += part[slot * bins + bin]!;
+      const words = await context.read(found);
+      own.forEach(({ zone, ranks }, place) => {
+        ranks.forEach((rank, target) => void onFound(zone, rank, words[(place << perZone) + target]!));
       });
     } finally {
-      context.dispose(digits);
+      context.dispose(found);
     }
   }
-  return counts;
 }
 
-function narrowRows(context: Context, store: MemberRows, sought: readonly Sought[]): MemberRows {
-  const { slots, places } = slotsOf(store, sought);
-  return context.scope(() => {
-    const of = (field: 'low' | 'bits'): number[] => places.map((at) => sought[at]![field]);
-    return { ...soughtRows(context, store, tableOf(context, slots, of('low'), of('bits'))), members: store.members };
+/** Maximum number of targets at a time, unless a single zone has more. */
+const TARGETS = 2 ** 15;
+
+/** The logarithm of the number of targets of each zone: those of a zone with fewer ranks repeat the last one. */
+function targetBits(sought: readonly SoughtRanks[]): number {
+  let bits = 0;
+  for (const { ranks } of sought) while (2 ** bits < ranks.length) bits++;
+  return bits;
+}
+
+/** Orders zones by the first store that has any of their values, so that stores before the last need few counters. */
+function oldestFirst(stores: readonly MemberRows[], sought: readonly SoughtRanks[]): SoughtRanks[] {
+  const first = new Map<number, number>();
+  stores.forEach(({ members }, at) => {
+    for (const zone of members) if (!first.has(zone)) first.set(zone, at);
   });
+  return sought.toSorted((a, b) => first.get(a.zone)! - first.get(b.zone)!);
 }
 
-/** For each number of a zone its slot, and for each slot the place of its zone in `sought`. */
-function slotsOf({ members }: MemberRows, sought: readonly Sought[]): { slots: Uint32Array; places: number[] } {
-  const placeOf = new Map(sought.map(({ zone }, place) => [zone, place]));
-  const places: number[] = [];
-  const slots = members.map((zone) => {
-    const place = placeOf.get(zone);
-    return place === undefined ? LEFT_OUT : places.push(place) - 1;
-  });
-  return { slots, places };
-}
-
-function tableOf(context: Context, slots: Uint32Array, low: number[], bits: number[]): SoughtTable {
-  const column = (numbers: number[]): Column<'u32'> => context.column(Uint32Array.from(numbers));
-  return { slots: context.column(slots), low: column(low), bits: column(bits) };
-}
-
-/** The histograms of the digits of zones. */
-function histogramsOf(
+/**
+ * The words of the values at the ranks of zones, those of each zone side by side, without waiting for the device.
+ *
+ * @param stores - Where the values of the zones lie.
+ */
+export function rankedWords(
   context: Context,
-  { rows, cells, sample }: ValueRows,
-  { slots, low, bits }: SoughtTable,
-  histograms: number,
-  bins: number,
+  stores: readonly MemberRows[],
+  sought: readonly SoughtRanks[],
 ): Column<'u32'> {
-  const { zone, cell, mask } = rows;
-  const slot = map(numberOf, { zone, numbers: slots });
-  const digit = {
-    low: map(numberOf, { zone: slot, numbers: low }),
-    shift: map(numberOf, { zone: slot, numbers: bits }),
-  };
-  const active = map(isTaken, { zone: slot });
-  return context.scope(() =>
-    rankHistogram({ active, slot, cell, mask, ...digit }, digitOf(sample), {
-      ...{ ranks: 32, bins, histograms },
-      captures: { cells },
-    }),
-  );
+  const perZone = targetBits(sought);
+  const targets = sought.length << perZone;
+  const digitBits = digitBitsFor(sought.length, targets);
+  const column = (of: (zone: SoughtRanks, target: number) => number): Column<'u32'> =>
+    context.column(Uint32Array.from({ length: targets }, (_, at) => of(sought[at >> perZone]!, at % 2 ** perZone)));
+  return context.scope(() => {
+    const bits = context.column(Uint32Array.from(sought, (zone) => zone.bits));
+    const own = withZones(stores, sought).map((store) => {
+      const { places, end } = placesOf(store, sought);
+      return { store, places: context.column(places), end };
+    });
+    let low = column((zone) => zone.low);
+    let rank = column(({ ranks }, target) => ranks[Math.min(target, ranks.length - 1)]!);
+    const most = sought.reduce((max, zone) => Math.max(max, zone.bits), 0);
+    for (let used = 0; used < most; used += digitBits) {
+      ({ low, rank } = context.scope(() => {
+        const sizes = { perZone, counted: used === 0 ? 0 : perZone, used, digitBits };
+        // At first, all targets of a zone have the same prefix.
+        const histogram =
+          used === 0
+            ? map(zoneOf, { target: sequence(targets), perZone })
+            : context.materialize(map(firstWithPrefix, { target: sequence(targets), low, perZone }));
+        const counts = countInStores(context, own, { bits, low, histogram, ...sizes });
+        const scanned = inclusiveScan(counts, plus(u32));
+        const target = { target: sequence(targets), low, rank, histogram, bits, scanned, ...sizes };
+        return context.materialize(map(nextDigit, target));
+      }));
+    }
+    return low;
+  });
 }
 
-const digitOf = bySample(defineDigitOf);
-
-/** The functor that gives the next digit of a value. Values that are not sought have no digit, or one past the last. */
-function defineDigitOf(sample: NarrowSample) {
-  const row = { slot: u32, cell: u32, mask: u32, low: u32, shift: u32, rank: u32 };
-  return fn(
-    'digitOf',
-    { ...row, cells: array(u32) },
-    { bin: u32, histogram: u32 },
-    ({ slot, cell, mask, low, shift, rank, cells }) => {
-      const word = orderedRaw(sample, [cells.at(cell.add(rank))])[0]!;
-      const bin = select(u32(LEFT_OUT), word.sub(low).shr(shift), mask.shr(rank).and(1).eq(1));
-      return { bin, histogram: slot };
-    },
-  );
+/** A store, for each of its numbers of zones their places among those that are sought, and one more than the largest. */
+interface PlacedStore {
+  readonly store: MemberRows;
+  readonly places: Column<'u32'>;
+  readonly end: number;
 }
+
+/** Counts the digits of the values of all stores. */
+function countInStores(context: Context, stores: readonly PlacedStore[], sought: SoughtDigits): Column<'u32'> {
+  let counts: Column<'u32'> | undefined;
+  const zones = sought.bits.capacity;
+  let end = 0;
+  for (const [at, { store, places, end: own }] of stores.entries()) {
+    end = at === stores.length - 1 ? zones : Math.max(end, own);
+    const more = countDigits(context, store, places, end, sought);
+    counts = counts ? context.materialize(map(addedCounts, { more, index: sequence(more.length), counts })) : more;
+  }
+  return counts!;
+}
+
+const addedCounts = fn(
+  'addedCounts',
+  { more: u32, index: u32, counts: array(u32) },
+  u32,
+  // There may be fewer counts. Beyond them, 0 is read.
+  ({ more, index, counts }) => more.add(counts.at(index)),
+);
+
+const zoneOf = fn('zoneOf', { target: u32, perZone: uniform(u32) }, u32, ({ target, perZone }) => target.shr(perZone));
+
+/** The first target of the same zone with the same prefix. Prefixes ascend as ranks do. */
+const firstWithPrefix = fn(
+  'firstWithPrefix',
+  { target: u32, low: array(u32), perZone: uniform(u32) },
+  u32,
+  ({ target, low, perZone }) => {
+    const own = low.at(target);
+    return partitionPoint(target.shr(perZone).shl(perZone), target, (other) => low.at(other).lt(own));
+  },
+);
+
+/**
+ * Adds the next digit to the prefix of a target, and takes off its rank the values that have smaller digits. Differences of
+ * counts are right even if the sum over all histograms passes 2³².
+ */
+const nextDigit = fn(
+  'nextDigit',
+  {
+    ...{ target: u32, low: u32, rank: u32, histogram: u32, bits: array(u32), scanned: array(u32) },
+    ...{ perZone: uniform(u32), used: uniform(u32), digitBits: uniform(u32) },
+  },
+  { low: u32, rank: u32 },
+  ({ target, low, rank, histogram, bits, scanned, perZone, used, digitBits }) => {
+    const open = bits.at(target.shr(perZone));
+    const first = histogram.shl(digitBits);
+    // Before the first counter of all, 0 is read.
+    const before = scanned.at(first.sub(1));
+    const last = first.add(u32(1).shl(digitBits)).sub(1);
+    const found = partitionPoint(first, last, (counter) => scanned.at(counter).sub(before).le(rank));
+    const passed = scanned.at(found.sub(1)).sub(before);
+    const shift = shiftOf(open, used, digitBits);
+    const isOpen = open.gt(used);
+    return {
+      low: select(low, low.add(found.sub(first).shl(shift)), isOpen),
+      rank: select(rank, rank.sub(passed), isOpen),
+    };
+  },
+);

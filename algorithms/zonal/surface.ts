@@ -9,7 +9,7 @@ import type { RankStatistic } from './statistic-kinds.ts';
 import { planSurface, type SurfacePlan } from './surface-plan.ts';
 import { createTotals, type Totals } from './totals.ts';
 import type { AnyHistogram } from './types.ts';
-import type { WindowValues } from './value-rows.ts';
+import type { CountedValues } from './value-rows.ts';
 import { type PartWindow, streamWindows, type ZonalJob } from './zonal.ts';
 import { createZoneRanks } from './zone-ranks.ts';
 import type { ChosenStatistics } from './zone-statistics.ts';
@@ -81,7 +81,7 @@ function createSurfaceRanks(
   const remaining = remainingCells(counted.zones, boxes);
   return {
     ...ranks,
-    add: ({ plan, part }: PartWindow, values?: WindowValues, shares?: WindowShares): Promise<void> => {
+    add: ({ plan, part }: PartWindow, values?: CountedValues, shares?: WindowShares): Promise<void> => {
       const complete = remaining.pass(part.boxes, plan.window);
       return ranks.add({ members: plan.zones, complete, values, shares, folded: totals.folded });
     },

@@ -1,12 +1,11 @@
 import { knownRows } from '../../primitives/columns/length.ts';
 import { For, If, Var } from '../../primitives/functors/control.ts';
-import { type ArrayParameter, array, bool, type Functor, fn, u32 } from '../../primitives/functors/functor.ts';
+import { array, bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import { clz, ctz, popcount } from '../../primitives/functors/standard/bits.ts';
 import { cached } from '../../primitives/host/cache.ts';
-import { type Column, type Context, copyIf, map, runLengthEncode, sequence } from '../../primitives/index.ts';
+import { type Column, type Context, copyIf, map, monoid, reduceByKey, sequence } from '../../primitives/index.ts';
 import { memoized } from '../../primitives/ir/memo.ts';
 import type { NarrowSample } from '../geometry/raster.ts';
-import { isSet } from '../plain-functors.ts';
 import type { Captured, Classifier } from './binning.ts';
 import type { WindowPlan } from './window-plan.ts';
 import { orderedRaw, type ZoneRows } from './zone-cells.ts';
@@ -21,10 +20,17 @@ export interface ValueRows {
   readonly sample: NarrowSample;
 }
 
+/** Numbers of rows and values, by the zones that have rows, ascending. */
+type RowCounts<C> = { readonly zone: C; readonly rows: C; readonly values: C };
+
 /** The values of a window, on the device. */
 export interface WindowValues extends ValueRows {
-  /** The zones that have rows, ascending, and how many each has. */
-  readonly lengths: { readonly keys: Column<'u32'>; readonly values: Column<'u32'> };
+  readonly counts: RowCounts<Column<'u32'>>;
+}
+
+/** The same when the numbers were read. */
+export interface CountedValues extends ValueRows {
+  readonly counts: RowCounts<Uint32Array>;
 }
 
 /** The values of the zones of a window: the cells of `rows` that have data, which were counted in each row. */
@@ -39,8 +45,22 @@ export function windowValues(
   const row = { zone, cell, mask, data, cells, ...classifier.captures };
   // Copied, because an overlay may own the rows.
   const rows = context.materialize(map(dataRow(classifier), row as never) as unknown as ZoneRows);
-  return { rows, cells, sample, lengths: runLengthEncode(rows.zone) };
+  const counts = reduceByKey(rows.zone, map(rowCount, { mask: rows.mask }), addCounts);
+  return { rows, cells, sample, counts: { zone: counts.keys, ...counts.values } };
 }
+
+const rowCount = fn('rowCount', { mask: u32 }, { rows: u32, values: u32 }, ({ mask }) => ({
+  rows: u32(1),
+  values: popcount(mask),
+}));
+
+const addCounts = monoid({
+  of: { rows: u32, values: u32 },
+  identity: { rows: 0, values: 0 },
+  combine: ({ a, b }) => ({ rows: a.rows.add(b.rows), values: a.values.add(b.values) }),
+  commutative: true,
+  name: 'addCounts',
+});
 
 const dataRow = memoized(defineDataRow);
 
@@ -65,11 +85,11 @@ function defineDataRow(classifier: Classifier) {
 }
 
 /**
- * Upper bound of the bytes of device memory for {@link windowValues} and for selecting among them: for each row its
- * columns, the mask of its values, its zone's length, and its columns once more in each of two rounds.
+ * Upper bound of the bytes of device memory for {@link windowValues} and for keeping some of them: for each row its
+ * columns, the counts of its zone, and its columns once more.
  */
 export function windowValuesBytes({ rows }: WindowPlan): number {
-  return 4 * rows * (3 + 1 + 2 + 2 * 4);
+  return 4 * rows * (3 + 3 + 3);
 }
 
 /** Bytes of a row of {@link copyRows}: 32 values, and the zone, first cell and mask. */
@@ -107,17 +127,9 @@ export function bySample<V>(define: (sample: NarrowSample) => V): (sample: Narro
 export const LEFT_OUT: number = 2 ** 32 - 1;
 
 /** The number that each zone gets. */
-export const numberOf: Functor<{ zone: typeof u32; numbers: ArrayParameter<'u32'> }, typeof u32> = fn(
-  'numberOf',
-  { zone: u32, numbers: array(u32) },
-  u32,
-  ({ zone, numbers }) => numbers.at(zone),
-);
+const numberOf = fn('numberOf', { zone: u32, numbers: array(u32) }, u32, ({ zone, numbers }) => numbers.at(zone));
 
-/** Whether a zone is not left out. */
-export const isTaken: Functor<{ zone: typeof u32 }, typeof bool> = fn('isTaken', { zone: u32 }, bool, ({ zone }) =>
-  zone.ne(LEFT_OUT),
-);
+const isTaken = fn('isTaken', { zone: u32 }, bool, ({ zone }) => zone.ne(LEFT_OUT));
 
 const wordOf = bySample(defineWordOf);
 
@@ -125,40 +137,5 @@ function defineWordOf(sample: NarrowSample) {
   return fn('wordOf', { index: u32, cell: array(u32), cells: array(u32) }, u32, ({ index, cell, cells }) => {
     const at = cell.at(index.shr(5)).add(index.and(31));
     return orderedRaw(sample, [cells.at(at)])[0]!;
-  });
-}
-
-/** Values of each zone that are sought, in a table: those from `low` to `low + 2 ** bits − 1`. */
-export interface SoughtTable {
-  /** For each zone its row in the table, or {@link LEFT_OUT}. */
-  readonly slots: Column<'u32'>;
-  readonly low: Column<'u32'>;
-  readonly bits: Column<'u32'>;
-}
-
-/** The rows that have a sought value, with the bits of these values. */
-export function soughtRows(context: Context, { rows, cells, sample }: ValueRows, table: SoughtTable): ValueRows {
-  return context.scope(() => {
-    const mask = context.materialize(map(soughtMask(sample), { ...rows, cells, ...table }));
-    return { rows: copyIf({ ...rows, mask }, map(isSet, { flag: mask })), cells, sample };
-  });
-}
-
-const soughtMask = bySample(defineSoughtMask);
-
-function defineSoughtMask(sample: NarrowSample) {
-  const row = { zone: u32, cell: u32, mask: u32, cells: array(u32) };
-  const table = { slots: array(u32), low: array(u32), bits: array(u32) };
-  return fn('soughtMask', { ...row, ...table }, u32, ({ zone, cell, mask, cells, slots, low, bits }) => {
-    const found = Var(u32(0));
-    const slot = slots.at(zone);
-    If(slot.ne(LEFT_OUT), () => {
-      const [from, shift] = [low.at(slot), bits.at(slot)];
-      For(ctz(mask), u32(32).sub(clz(mask)), (rank) => {
-        const word = orderedRaw(sample, [cells.at(cell.add(rank))])[0]!;
-        found.set(found.or(u32(word.sub(from).shr(shift).eq(0)).shl(rank)));
-      });
-    });
-    return found.and(mask);
   });
 }

@@ -53,7 +53,7 @@ import { hasFreeCells, hasTakenCells, takenBits } from './taken-cells.ts';
 import type { Totals, WindowTotals } from './totals.ts';
 import { aBinning, type Binning } from './types.ts';
 import { uniqueBytes } from './unique.ts';
-import { type WindowValues, windowValuesBytes } from './value-rows.ts';
+import { type CountedValues, windowValuesBytes } from './value-rows.ts';
 import { weightedSumWords } from './weighted-cells.ts';
 import { readWeights } from './weights.ts';
 import { windowCounts } from './window-counts.ts';
@@ -241,7 +241,9 @@ export interface WindowSums {
   /** Undefined when windows are read a second time. */
   readonly totals?: Totals | undefined;
   /** Values whose ranks are selected. */
-  readonly ranks?: { add(window: PartWindow, values?: WindowValues, shares?: WindowShares): Promise<void> } | undefined;
+  readonly ranks?:
+    | { add(window: PartWindow, values?: CountedValues, shares?: WindowShares): Promise<void> }
+    | undefined;
 }
 
 /** What is told of windows. */
@@ -424,7 +426,11 @@ function sumOf(counts: Uint32Array): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-type Found = Omit<WindowTotals, 'homes' | 'place'> & { readonly leftOut?: Uint32Array; readonly damage?: Uint32Array };
+interface Found extends Omit<WindowTotals, 'homes' | 'place'> {
+  readonly leftOut?: Uint32Array;
+  readonly damage?: Uint32Array;
+  readonly valueCounts?: CountedValues['counts'];
+}
 
 /** Counts a window. Returns the number of cells of its zones that other rasters hold; a cell in two zones counts twice. */
 async function countWindow(
@@ -448,13 +454,14 @@ async function countWindow(
     return { ...counts, ...(leftOut && { leftOut }) };
   });
   try {
-    const { leftOut, damage, ...found }: Found = await context.read(results as Required<typeof results>);
+    const read = { ...results, ...(values && { valueCounts: values.counts }) };
+    const { leftOut, damage, valueCounts, ...found }: Found = await context.read(read as Required<typeof read>);
     const error = damage && isEncoded(cells) && cells.errorOf(damage[0]!);
     if (error) throw error;
     const { row, column, columns } = plan.window;
     const place = { raster: part.number, row: part.firstRow + row, column, columns };
     totals?.add(plan.zones, { ...found, homes, place });
-    await ranks?.add(loaded, values, found.valueShares);
+    await ranks?.add(loaded, values && { ...values, counts: valueCounts! }, found.valueShares);
     return leftOut === undefined ? 0 : sumOf(leftOut);
   } finally {
     context.dispose(results, values);

@@ -1,15 +1,17 @@
 import { type Context, OutOfMemoryError } from '../../primitives/index.ts';
 import { bytesText } from '../bytes-text.ts';
 import { type NarrowSample, SAMPLE_BYTES } from '../geometry/raster.ts';
+import type { MemberRows } from './digit-counts.ts';
+import { layersOf, narrowed, readDigits, type Sought, searchDigits } from './digit-search.ts';
 import { createOpenShares } from './open-shares.ts';
 import { orderedWord, valueOfOrderedWord } from './ordered-words.ts';
 import type { Pixels } from './pixels.ts';
 import { createRankSearch, type RankedValue, type RankSearch, type Target } from './rank-search.ts';
-import { countDigits, layersOf, type MemberRows, narrowed, type Sought, selectRanks, sumOf } from './rank-selection.ts';
+import { selectRanks } from './rank-selection.ts';
 import { isReversed, scaledValue } from './scaling.ts';
 import { shareRows, type WindowShares } from './share-rows.ts';
 import type { Folded, FoldedZones, RankStatistic, Stored } from './statistic-kinds.ts';
-import { BYTES_PER_ROW, copyRows, LEFT_OUT, type WindowValues } from './value-rows.ts';
+import { BYTES_PER_ROW, type CountedValues, copyRows, LEFT_OUT } from './value-rows.ts';
 
 /** What there is to know of a window whose values are counted. */
 export interface RankedWindow {
@@ -18,7 +20,7 @@ export interface RankedWindow {
   /** The zones that have no cell in a window still to come. */
   readonly complete: readonly number[];
   /** Undefined if the window was not read. The caller gives them away. */
-  readonly values?: WindowValues | undefined;
+  readonly values?: CountedValues | undefined;
   /** By fractions: what cells on outlines differ from whole ones, by their values. */
   readonly shares?: WindowShares | undefined;
   /** For zones whose values were counted so far, the smallest and the largest one. */
@@ -60,6 +62,9 @@ interface Counted extends Sought {
   readonly counts: Float64Array;
 }
 
+/** Number of values of a zone from which counters on the device may overflow. */
+const MANY = 2 ** 32;
+
 /** Bits of the digits by which zones are counted that do not fit in memory. */
 const COUNTED_BITS = 16;
 
@@ -87,14 +92,18 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
 
   const shares = pixels === 'fractional' ? createOpenShares() : undefined;
 
+  /** For each zone, the number of values so far. */
+  const valuesOf = new Float64Array(zones);
   const searches = new Map<number, RankSearch>();
-  const onCounted = (zone: number, count: number): readonly Target[] => {
+  const openSearch = (zone: number): RankSearch => {
     const numberOf = (word: number): number => scaledValue(scaling, valueOfOrderedWord(sample, word));
-    const values = { count, isReversed: isReversed(scaling), numberOf };
+    const values = { count: valuesOf[zone]!, isReversed: isReversed(scaling), numberOf };
     const search = createRankSearch(statistics, values, shares?.lackingOf(zone));
     searches.set(zone, search);
-    return search.open();
+    return search;
   };
+  /** Whether what is sought of a zone are ranks, which the device finds by itself. */
+  const hasRanks = (zone: number): boolean => shares === undefined && valuesOf[zone]! < MANY;
   const onFound = (zone: number, value: RankedValue, target?: Target): void => searches.get(zone)!.found(value, target);
   const settle = (zone: number): void => {
     const search = searches.get(zone)!;
@@ -104,18 +113,23 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
 
   /** Selects among all values of zones that are complete. */
   const select = async (complete: readonly number[], among: readonly MemberRows[], folded: RankedWindow['folded']) => {
-    const sought = complete.flatMap((zone) => {
+    const all = complete.flatMap((zone) => {
       const extremes = folded.get(zone);
-      return extremes === undefined || isCounted[zone] === 1 ? [] : [allOf(sample, zone, extremes)];
+      return extremes === undefined || isCounted[zone] === 1 ? [] : [valueRange(sample, zone, extremes)];
     });
-    await selectRanks(context, among, sought, onCounted, onFound);
+    const withTargets = (zones: readonly ValueRange[]): Sought[] =>
+      zones.flatMap((own) => {
+        const targets = (searches.get(own.zone) ?? openSearch(own.zone)).open();
+        return targets.length === 0 ? [] : [{ ...own, before: 0, targets }];
+      });
+    const [byRank, others] = [true, false].map((is) => all.filter(({ zone }) => hasRanks(zone) === is));
+    const ranked = withTargets(byRank!).map((own) => ({ ...own, ranks: own.targets.map(({ rank }) => rank!) }));
+    await selectRanks(context, among, ranked, (zone, rank, word) => onFound(zone, { word, before: rank, count: 1 }));
     // Values beside a found one are mostly found with it. Others are sought when it is known which.
-    const rest = sought.flatMap((own) => {
-      const targets = searches.get(own.zone)!.open();
-      return targets.length === 0 ? [] : [{ ...own, targets }];
-    });
-    await selectRanks(context, among, rest, onCounted, onFound);
-    for (const { zone } of sought) settle(zone);
+    for (let open = withTargets(others!); open.length > 0; open = withTargets(open)) {
+      await searchDigits(context, among, open, onFound);
+    }
+    for (const { zone } of all) settle(zone);
   };
 
   /** Adds the digits of values to counters of zones. */
@@ -123,7 +137,7 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
     for (const layer of layersOf(into)) {
       for (let first = 0; first < layer.length; first += COUNTED_ZONES) {
         const batch = layer.slice(first, first + COUNTED_ZONES);
-        const found = await countDigits(context, among, batch, digitBits);
+        const found = await readDigits(context, among, batch, digitBits);
         batch.forEach(({ counts }, at) => {
           for (let digit = 0; digit < counts.length; digit++) counts[digit]! += found[(at << digitBits) + digit]!;
         });
@@ -178,7 +192,8 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
       if (over <= 0) break;
       const gained = length * BYTES_PER_ROW - tableBytes;
       if (gained <= 0) throw tooLarge(memoryBytes, memoryBytes + over, rows.size + counted.length);
-      more.push({ zone, low: 0, bits: sampleBits, before: 0, counts: new Float64Array(2 ** digitBits) });
+      const whole = { zone, low: 0, bits: sampleBits, before: 0, targets: [] };
+      more.push({ ...whole, counts: new Float64Array(2 ** digitBits) });
       over -= gained;
     }
     if (over > 0) throw tooLarge(memoryBytes, memoryBytes + over, rows.size + counted.length);
@@ -190,41 +205,34 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
 
   const addToFirst = async ({ members, complete, values, shares: more, folded }: RankedWindow): Promise<void> => {
     if (more !== undefined) shares?.add(shareRows(members, more));
+    const lengths = new Array<number>(members.length).fill(0);
+    values?.counts.zone.forEach((zone, at) => {
+      lengths[zone] = values.counts.rows[at]!;
+      valuesOf[members[zone]!]! += values.counts.values[at]!;
+    });
     const own: MemberRows[] = values === undefined ? [] : [{ ...values, members }];
     await count(own, inWindow(members));
-    await select(complete, [...own, ...stores], folded);
+    await select(complete, [...stores, ...own], folded);
     for (const zone of complete) isComplete[zone] = 1;
     shares?.shrink((zone) => isKept(zone) || isCounted[zone] === 1);
-    if (values !== undefined) {
-      const { keys, values: numbers } = await context.read(values.lengths);
-      const lengths = new Array<number>(members.length).fill(0);
-      keys.forEach((zone, at) => {
-        lengths[zone] = numbers[at]!;
-      });
-      stores = stores.concat(copy({ ...values, members }, lengths));
-    }
+    if (values !== undefined) stores = stores.concat(copy({ ...values, members }, lengths));
     shrink(false);
     await makeRoom();
   };
 
-  /** Finds the upper bits of what is sought of counted zones. */
+  /** Finds the upper bits of what is sought of counted zones. There is no third reading, so values beside a found one are sought with it. */
   const endFirst = async (folded: RankedWindow['folded']): Promise<boolean> => {
     const open = new Set(stores.flatMap(({ members }) => Array.from(members)));
     await select(Array.from(open).filter(isKept), stores, folded);
     isComplete.fill(1);
     shrink(true);
-    const next = counted.flatMap(({ counts, ...own }) => narrow(own, counts));
+    const next = counted.flatMap(({ counts, ...own }) => {
+      const targets = valuesOf[own.zone] === 0 ? [] : openSearch(own.zone).open();
+      return narrowed({ ...own, targets }, counts, digitBits, onFound, true);
+    });
     if (next.length * tableBytes > memoryBytes) throw tooLarge(memoryBytes, next.length * tableBytes, counted.length);
     counted = next.map((own) => ({ ...own, counts: new Float64Array(2 ** digitBits) }));
     return counted.length > 0;
-  };
-
-  /** Reads what is known of a counted zone. There is no third reading, so values beside a found one are sought with it. */
-  const narrow = (own: Sought, counts: Float64Array): Sought[] => {
-    const all = sumOf(counts);
-    if (all === 0) return [];
-    const targets = own.targets ?? onCounted(own.zone, all);
-    return narrowed({ ...own, targets }, counts, digitBits, onFound, true);
   };
 
   let turn: Promise<unknown> = Promise.resolve();
@@ -240,7 +248,7 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
     },
     async endReading(folded) {
       const isSecond = reading++ === 2;
-      if (isSecond) for (const { counts, ...own } of counted) narrow(own, counts);
+      if (isSecond) for (const own of counted) narrowed(own, own.counts, digitBits, onFound, true);
       else if (await endFirst(folded)) return true;
       for (const zone of Array.from(searches.keys())) settle(zone);
       return false;
@@ -254,11 +262,13 @@ export function createZoneRanks(context: Context, options: RanksOptions): ZoneRa
   };
 }
 
-/** All values of a zone, which are sought from the smallest to the largest. */
-function allOf(sample: NarrowSample, zone: number, { minimum, maximum }: Folded): Sought {
+/** Where the values of a zone are: the word of the smallest, and the number of bits in which others differ from it. */
+type ValueRange = Pick<Sought, 'zone' | 'low' | 'bits'>;
+
+export function valueRange(sample: NarrowSample, zone: number, { minimum, maximum }: Folded): ValueRange {
   const [low, high] = [orderedWord(sample, Number(minimum)), orderedWord(sample, Number(maximum))];
   // The difference of two values has no more bits than that of the largest and the smallest.
-  return { zone, low, bits: high === low ? 0 : 32 - Math.clz32(high - low), before: 0 };
+  return { zone, low, bits: high === low ? 0 : 32 - Math.clz32(high - low) };
 }
 
 function tooLarge(memoryBytes: number, bytes: number, zones: number): OutOfMemoryError {

@@ -1,23 +1,25 @@
 import { snapToGrid } from '../../algorithms/geometry/grid.ts';
 import type { Cells, Sample } from '../../algorithms/geometry/raster.ts';
-import { binEdges, type Classifier, cellColumn, createClassifier } from '../../algorithms/zonal/binning.ts';
+import { binEdges, cellColumn, createClassifier } from '../../algorithms/zonal/binning.ts';
 import { countCells } from '../../algorithms/zonal/cell-counts.ts';
 import { placeRows } from '../../algorithms/zonal/cell-places.ts';
 import { wantedFolds } from '../../algorithms/zonal/counting-way.ts';
 import { coverZones } from '../../algorithms/zonal/coverage.ts';
+import type { MemberRows } from '../../algorithms/zonal/digit-counts.ts';
 import { uploadEdges } from '../../algorithms/zonal/edge-table.ts';
 import { type HomeGroups, homeGroups, NO_HOMES } from '../../algorithms/zonal/exact-sums.ts';
-import type { Fold } from '../../algorithms/zonal/fold.ts';
-import { orderedWord } from '../../algorithms/zonal/ordered-words.ts';
+import { createFoldTotals } from '../../algorithms/zonal/fold-totals.ts';
+import { valueOfOrderedWord } from '../../algorithms/zonal/ordered-words.ts';
 import { placeZones } from '../../algorithms/zonal/placement.ts';
-import { rankTarget } from '../../algorithms/zonal/rank-search.ts';
-import { selectRanks } from '../../algorithms/zonal/rank-selection.ts';
-import { windowValues } from '../../algorithms/zonal/value-rows.ts';
+import { rankedWords, type SoughtRanks, selectRanks } from '../../algorithms/zonal/rank-selection.ts';
+import { type ValueRows, windowValues } from '../../algorithms/zonal/value-rows.ts';
 import { planWindow } from '../../algorithms/zonal/window-plan.ts';
-import { type ZoneRows, zoneRows } from '../../algorithms/zonal/zone-cells.ts';
-import { type CountedRows, foldRows } from '../../algorithms/zonal/zone-folds.ts';
+import { zoneRows } from '../../algorithms/zonal/zone-cells.ts';
+import { foldRows } from '../../algorithms/zonal/zone-folds.ts';
+import { valueRange } from '../../algorithms/zonal/zone-ranks.ts';
 import { readZones } from '../../formats/index.ts';
-import { type Column, slice } from '../../primitives/index.ts';
+import { largestOf } from '../../primitives/host/extremes.ts';
+import type { Column } from '../../primitives/index.ts';
 import { openDevice } from '../shared/device.ts';
 import { type Spread, spreadOf } from '../shared/measuring.ts';
 import { programOptions } from '../shared/program-options.ts';
@@ -28,12 +30,13 @@ import { gridOf, terrain } from './terrain.ts';
 /**
  * Times zonal statistics on the device, by the device's own clock: the US counties over a raster in the device's memory,
  * in windows as a job has them. The limit is a copy of the raster by `copyBufferToBuffer`. Sums are checked: the counts
- * of all samples must be equal. With `--median`, also times medians of the zones in each window, by the clock of the host,
- * which waits for counts of digits in between.
+ * of all samples must be equal. With `--median`, also times medians of the zones in each window, whose ranks were found
+ * before; and, by the clock of the host, all that it does for them if it first reads what was folded. The medians of both
+ * samples must be equal.
  *
  * node --import tsx bench/zonal/statistics-webgpu.ts [--adapter hardware|software] [--side 20000] [--rounds 7]
- *   [--window 16777216] [--samples i16,f32] [--statistics count,min,max,sum,mean,stdev] [--median]
- *   [--zones file] [--layer name]
+ *   [--window 16777216] [--samples i16,f32] [--statistics count,min,max,sum,mean,stdev] [--median] [--each]
+ *   [--own-bins 4096] [--keyed-tile 65536] [--zones file] [--layer name]
  */
 const options = programOptions({
   ...{
@@ -46,6 +49,7 @@ const options = programOptions({
     groups: 0,
     samples: 'i16,f32',
   },
+  ...{ 'own-bins': 0, 'keyed-tile': 0 },
   ...{ each: false, median: false, statistics: 'count,min,max,sum,mean,stdev' },
   ...{ zones: 'node_modules/us-atlas/counties-10m.json', layer: 'counties' },
 });
@@ -62,6 +66,10 @@ const {
 } = await openDevice(options.adapter, {
   ...(options.tries > 0 && { scan: { tries: options.tries } }),
   ...(options.groups > 0 && { forEach: { groups: options.groups } }),
+  histogram: {
+    ...(options['own-bins'] > 0 && { ownBins: options['own-bins'] }),
+    ...(options['keyed-tile'] > 0 && { keyedTile: options['keyed-tile'] }),
+  },
 });
 const grid = gridOf(side, side);
 const { zones } = await readZones(options.zones, { layer: options.layer });
@@ -75,6 +83,7 @@ const rowsOfWindow = Math.max(tile, Math.floor(options.window / side / tile) * t
 const relief = terrain({ row: 0, column: 0, rows: Math.min(rowsOfWindow, side), columns: side });
 const memcpy = await openMemcpy(gpu, adapter, Math.ceil((side * side) / 2) * 4);
 let counted: number | undefined;
+let found: readonly number[] | undefined;
 for (const sample of options.samples.split(',')) await measure(sample as 'i16' | 'f32');
 memcpy.close();
 await context.close();
@@ -97,13 +106,16 @@ async function measure(sample: 'i16' | 'f32'): Promise<void> {
     const homes = sample === 'f32' ? homeGroups(cells, -9999) : NO_HOMES;
     windows.push({ plan, column: cellColumn(context, cells), places: placeRows(plan, cells), homes });
   }
-  const count = ({ plan, column, places, homes }: Loaded): Column<'u32'> =>
+  const fold = ({ plan, column, places, homes }: Loaded) => {
+    const covered = coverZones(context, edges, plan, places);
+    const rows = zoneRows(context, covered);
+    const found = { sample: sample as Sample, cells: column, classifier, homes };
+    return { covered, rows, ...foldRows(context, folds, rows, plan.zones.length, found) };
+  };
+  const count = (window: Loaded): Column<'u32'> =>
     context.scope(() => {
-      const covered = coverZones(context, edges, plan, places);
-      const rows = zoneRows(context, covered);
-      const found = { sample: sample as Sample, cells: column, classifier, homes };
-      const { counted: cells } = foldRows(context, folds, rows, plan.zones.length, found);
-      return countCells(context, covered, cells, classifier.slots);
+      const { covered, counted } = fold(window);
+      return countCells(context, covered, counted, classifier.slots);
     });
   const once = (): void => windows.forEach((window) => void context.dispose(count(window)));
   let total = 0;
@@ -118,52 +130,129 @@ async function measure(sample: 'i16' | 'f32'): Promise<void> {
   const heat = (): void => reduceAgain(context, windows[0]!.column, adapter === 'hardware' ? 2 ** 11 : 1);
   const { total: time, steps } = await timePipeline(backend, heat, 'reduce', once, rounds);
   const copies = await memcpy.times(rounds);
-  const medians = options.median ? await timeMedians(sample, windows, classifier, folds) : undefined;
-  windows.forEach(({ column }) => void context.dispose(column));
   console.log(`\n## ${sample}, ${windows.length} windows\n`);
-  if (medians !== undefined) console.log(`medians   ${showSpread(medians)} besides, by the clock of the host`);
   console.log(`memcpy    ${copies.map((each) => each.toFixed(3)).join(' ')} ms for 2 bytes a cell`);
   console.log(`total     ${showSpread(time)}, ${total} cells in zones\n`);
   printSteps(byCommand(steps));
   if (options.each) printSteps(steps);
+  if (options.median) await timeMedians();
+  windows.forEach(({ column }) => void context.dispose(column));
+
+  /** What is folded of a window, and the values of its zones. */
+  function foldAndKeep(window: Loaded) {
+    return context.scope(() => {
+      const { covered, rows, counted, folded } = fold(window);
+      const counts = countCells(context, covered, counted, classifier.slots);
+      const { counts: valueCounts, ...values } = windowValues(
+        context,
+        sample,
+        rows,
+        counted,
+        window.column,
+        classifier,
+      );
+      return { read: { counts, folded: folded!, valueCounts }, values };
+    });
+  }
+
+  function dispose(made: readonly ReturnType<typeof foldAndKeep>[]): void {
+    context.dispose(made.map(({ read, values }) => [read, values.rows]));
+  }
+
+  /** Reads what was folded of a window, and finds the ranks of the medians. */
+  async function rankMedians(
+    { plan, homes }: Loaded,
+    { read }: ReturnType<typeof foldAndKeep>,
+  ): Promise<SoughtRanks[]> {
+    const { folded, valueCounts } = await context.read(read);
+    const totals = createFoldTotals(folds, plan.zones.length);
+    const own = Uint32Array.from(plan.zones.keys());
+    totals.add(own, folded, homes, { raster: 0, row: 0, column: 0, columns: side });
+    return Array.from(valueCounts.zone, (zone, at) => {
+      const values = valueCounts.values[at]!;
+      const ranks = new Set([Math.floor((values - 1) / 2), Math.floor(values / 2)]);
+      return { ...valueRange(sample, zone, totals.folded.get(zone)!), ranks: Array.from(ranks) };
+    });
+  }
+
+  /** Times medians besides what else is folded. */
+  async function timeMedians(): Promise<void> {
+    const tables: SoughtRanks[][] = [];
+    const medians: number[] = [];
+    const scale = sample === 'i16' ? 1 : 4;
+    for (const window of windows) {
+      const made = foldAndKeep(window);
+      const sought = await rankMedians(window, made);
+      tables.push(sought);
+      await selectRanks(context, [storeOf(window, made.values)], sought, (_zone, _rank, word) =>
+        medians.push(Math.floor(valueOfOrderedWord(sample, word) * scale)),
+      );
+      dispose([made]);
+    }
+    const known = found ?? medians;
+    found = known;
+    if (known.length !== medians.length || medians.some((median, at) => median !== known[at])) {
+      throw new Error('Medians of the samples differ.');
+    }
+    const bits = tables.map((sought) => largestOf(sought.map((each) => each.bits)));
+    const zones = tables.map((sought) => sought.length);
+    console.log(`\nmedians   of ${zones.join(', ')} zones in windows; values differ in up to ${bits.join(', ')} bits`);
+    const select = (at: number, values: ValueRows): void => {
+      context.dispose(rankedWords(context, [storeOf(windows[at]!, values)], tables[at]!));
+    };
+    const withMedians = (): void =>
+      windows.forEach((window, at) => {
+        const made = foldAndKeep(window);
+        select(at, made.values);
+        dispose([made]);
+      });
+    const whole = await timePipeline(backend, heat, 'reduce', withMedians, rounds);
+    console.log(`with them ${showSpread(whole.total)}\n`);
+    printSteps(byCommand(whole.steps));
+    const kept = windows.map((window) => foldAndKeep(window));
+    const selectAll = (): void => kept.forEach(({ values }, at) => void select(at, values));
+    const alone = await timePipeline(backend, heat, 'reduce', selectAll, rounds);
+    console.log(`\nselecting ${showSpread(alone.total)}\n`);
+    printSteps(options.each ? alone.steps : byCommand(alone.steps));
+    const firstAlone = await timePipeline(backend, heat, 'reduce', () => select(0, kept[0]!.values), rounds);
+    console.log(`\nselecting in the first window ${showSpread(firstAlone.total)}\n`);
+    printSteps(firstAlone.steps);
+    await context.sync();
+    const recording = await hostTimes(async () => selectAll());
+    dispose(kept);
+    const job = async (window: Loaded): Promise<void> => {
+      const made = foldAndKeep(window);
+      const sought = await rankMedians(window, made);
+      await selectRanks(context, [storeOf(window, made.values)], sought, () => undefined);
+      dispose([made]);
+    };
+    const inTurn = await hostTimes(async () => {
+      for (const window of windows) await job(window);
+    });
+    const sideBySide = await hostTimes(async () => void (await Promise.all(windows.map(job))));
+    const without = await hostTimes(async () => {
+      const all = windows.map(foldAndKeep);
+      await Promise.all(all.map(({ read }) => context.read(read)));
+      dispose(all);
+    });
+    console.log(`\nby the clock of the host: ${showSpread(recording)} to record the selecting`);
+    console.log(`all, window after window ${showSpread(inTurn)}, side by side ${showSpread(sideBySide)}`);
+    console.log(`all but the selecting ${showSpread(without)}`);
+  }
 }
 
-/** Times the medians of the zones of all windows, beside what else is folded. */
-async function timeMedians(
-  sample: 'i16' | 'f32',
-  windows: readonly Loaded[],
-  classifier: Classifier,
-  folds: readonly Fold[],
-): Promise<Spread> {
-  // As a job knows the extremes of each zone, this one knows those of all cells.
-  const [low, high] = [0, 2 ** 16].map((height) => orderedWord(sample, sample === 'i16' ? height >> 1 : height / 8));
-  const bits = 32 - Math.clz32(high! - low!);
+function storeOf({ plan }: Loaded, values: ValueRows): MemberRows {
+  return { ...values, members: Uint32Array.from(plan.zones.keys()) };
+}
+
+/** Times a function by the clock of the host, after two runs that are not counted. */
+async function hostTimes(run: () => Promise<void>): Promise<Spread> {
   const times: number[] = [];
-  for (let round = 0; round <= options.rounds; round++) {
-    let milliseconds = 0;
-    for (const { plan, column, places, homes } of windows) {
-      const members = Uint32Array.from(plan.zones);
-      const counted = context.scope(() => {
-        const rows = zoneRows(context, coverZones(context, edges, plan, places));
-        const found = { sample: sample as Sample, cells: column, classifier, homes };
-        const { counted } = foldRows(context, folds, rows, plan.zones.length, found);
-        return context.materialize({ rows, counted } as never) as unknown as { rows: ZoneRows; counted: CountedRows };
-      });
-      await context.read(slice(counted.rows.zone, 0, 1));
-      const start = performance.now();
-      const values = context.scope(() =>
-        windowValues(context, sample, counted.rows, counted.counted, column, classifier),
-      );
-      const sought = Array.from(members, (zone) => ({ zone, low: low!, bits, before: 0 }));
-      const found = new Set<number>();
-      const ranksOf = (_: number, count: number) =>
-        count === 0 ? [] : [Math.floor((count - 1) / 2), Math.floor(count / 2)].map(rankTarget);
-      await selectRanks(context, [{ ...values, members }], sought, ranksOf, (zone) => void found.add(zone));
-      milliseconds += performance.now() - start;
-      if (found.size !== members.length) throw new Error('A zone has no median.');
-      context.dispose(values.rows, values.lengths, counted);
-    }
-    if (round > 0) times.push(milliseconds);
+  for (let round = -2; round < rounds; round++) {
+    const start = performance.now();
+    await run();
+    if (round >= 0) times.push(performance.now() - start);
+    await context.sync();
   }
   return spreadOf(times);
 }

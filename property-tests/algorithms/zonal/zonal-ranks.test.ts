@@ -28,11 +28,13 @@ function byHand(
   names: readonly string[] = RANKED,
 ): number[] {
   const height = cells.length / width;
-  const own = Array.from(cells).filter((_, at) => {
-    const [x, y] = [(at % width) + 0.5, height - Math.floor(at / width) - 0.5];
-    return left <= x && x < right && bottom <= y && y < top;
-  });
-  const stored = own.filter((cell) => !Number.isNaN(cell) && !isNodata(sample, cell, nodata));
+  const own: number[] = [];
+  for (let row = Math.max(0, height - top); row < Math.min(height, height - bottom); row++) {
+    for (let x = Math.max(0, left); x < Math.min(width, right); x++) own.push(cells[row * width + x]!);
+  }
+  // Sorted as numbers, which takes less time than what the statistics do to sort them.
+  const data = own.filter((cell) => !Number.isNaN(cell) && !isNodata(sample, cell, nodata));
+  const stored = Array.from(Float64Array.from(data).sort());
   if (stored.length === 0) return names.map(() => Number.NaN);
   return names.map((name) => BY_HAND[name]!({ stored, cells: own.length, scaling }) as number);
 }
@@ -148,15 +150,17 @@ const large = fc.record({
   factor: fc.constantFrom(1, 40_503, 2_654_435_761),
   near: fc.boolean(),
   scaling: scalings,
+  // The two ranks of a median may need counters of their own.
+  name: THOROUGH ? fc.constantFrom(...RANKED) : fc.constant(RANKED[2]),
 });
 
 onEveryBackend((opened, { runs }) => {
   test.prop([large], { numRuns: Math.ceil(runs / 20) })(
     'zones that do not fit in memory are read twice, only where they lie, and give the same statistics',
-    async ({ sample, factor, near, scaling }) => {
+    async ({ sample, factor, near, scaling, name }) => {
       // Counters for one rank take half a megabyte.
-      const names: readonly (typeof RANKED)[number][] = THOROUGH ? RANKED : [RANKED[2]];
-      const [width, height, memoryBytes] = THOROUGH ? [1600, 1280, 2_700_000] : [400, 1280, 700_000];
+      const names = [name];
+      const [width, height, memoryBytes] = THOROUGH ? [1200, 1280, 1_150_000] : [400, 1280, 600_000];
       const cells = new CELL_ARRAYS[sample](width * height);
       for (let at = 0; at < cells.length; at++) {
         const number = Math.imul(at, factor) >>> 0;
@@ -194,7 +198,7 @@ test('values and counters that do not fit in memory are refused', async () => {
   const raster = { ...rasterOf(cells, 256, 'f32'), blockRows: 32 };
   const zones = zonesOf([[box(0, 0, 256, 640)]]);
   const job = { zones, raster, binning: { kind: 'none' }, statistics: ['median'], tile: 32 } as const;
-  const refused = zonalHistogram(context, { ...job, memoryBytes: 400_000 });
+  const refused = zonalHistogram(context, { ...job, memoryBytes: 300_000 });
   await expect(refused).rejects.toMatchObject({ code: 'zonal/rank-memory-bytes' });
   const { statistics } = await zonalHistogram(context, { ...job, memoryBytes: 600_000 });
   expect(statistics.median[0]).toBe((256 * 640 - 1) / 2);
