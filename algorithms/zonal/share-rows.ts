@@ -45,7 +45,7 @@ export function areasOf(rows: PairRows<'count'>, shares: ShareRows): BigInt64Arr
   return areas;
 }
 
-/** For each pair of `shares` its row among all pairs. */
+/** For each pair of `shares` its row among all pairs; the row after the last if it is not among them. */
 export function placesAmong(rows: Pairs, shares: Pairs): Float64Array {
   const places = new Float64Array(shares.zone.length);
   const isAt = (row: number, at: number): boolean =>
@@ -53,7 +53,7 @@ export function placesAmong(rows: Pairs, shares: Pairs): Float64Array {
     rows.value[row] === shares.value[at] &&
     rows.high?.[row] === shares.high?.[at];
   for (let at = 0, row = 0; at < places.length; at++) {
-    while (!isAt(row, at)) row++;
+    while (row < rows.zone.length && !isAt(row, at)) row++;
     places[at] = row++;
   }
   return places;

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { ratio } from '../../../algorithms/exact-ratio.ts';
-import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import type { Cells, RasterSource } from '../../../algorithms/geometry/raster.ts';
+import { surfaceHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { scaledCount } from '../../cases.ts';
@@ -9,6 +10,7 @@ import {
   areaOf,
   EXACT,
   exact,
+  HEIGHT,
   inCells,
   ring,
   type SharedCell,
@@ -31,6 +33,13 @@ const RANKS: readonly string[] = [
   ...SHARES.flatMap((share) => [`quantile(${share / 1000})`, `quantile_disc(${share / 1000})`]),
 ];
 const PAIRS = ['mode', 'minority', 'variety'] as const;
+
+/** Jobs that list values or slots with their shares. */
+const LISTED = [
+  { binning: { kind: 'none' }, statistics: RANKS },
+  { binning: { kind: 'unique' }, statistics: [...PAIRS, 'frac'] },
+  { binning: { kind: 'edges', edges: [-500, -1, 0, 7, 8, 900] }, statistics: false },
+] as const;
 
 /** The values of a zone in ascending order, each with its cells. */
 function valuesOf({ scaling }: SomeCells, data: readonly SharedCell[]) {
@@ -170,6 +179,26 @@ describe('statistics of single values by fractions', () => {
         expect(plain(among)).toBe(plain(await zonalHistogram(reference, listed)));
       },
     );
+
+    test.prop([zones, someCells, fc.integer({ min: 1, max: HEIGHT - 1 }), fc.constantFrom(...LISTED)], {
+      numRuns: Math.max(4, scaledCount(runs, 1, 0.5)),
+    })('are those of the first raster where rasters overlap', async (all, given, end, wanted) => {
+      const job = { zones: wholeZones(all), pixels: 'fractional', ...wanted } as const;
+      const whole = { ...given, hidden: undefined };
+      const rows = (top: number, cells: Cells): RasterSource => ({
+        ...someRaster({ ...whole, cells: cells as never }),
+        ...{ originY: top, height: cells.length / WIDTH },
+      });
+      const first = rows(0, given.cells.slice(0, end * WIDTH));
+      // The second raster begins above the end of the first and has other cells there.
+      const below = given.cells.slice((end - 1) * WIDTH);
+      below.set(given.cells.slice(given.cells.length - WIDTH) as never);
+      const rasters = [first, rows(end - 1, below)];
+      const { notes, gridStep, ...found } = await surfaceHistogram(opened().context, { ...job, rasters });
+      const alone = { ...job, raster: someRaster(whole) };
+      const { notes: _, gridStep: __, ...expected } = await zonalHistogram(opened().reference, alone);
+      expect(plain(found as never)).toBe(plain(expected as never));
+    });
 
     test.prop([zones, someCells], { numRuns: scaledCount(runs, 1, 0.5) })(
       'bins have the areas of their cells, which together are those of the zone',
