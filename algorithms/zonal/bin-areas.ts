@@ -18,7 +18,7 @@ export function binAreas(
     if (slot === slots.below) areas.below[own]! += difference;
     else if (slot === slots.above) areas.above[own]! += difference;
     else if (slot < slots.bins) {
-      while (bins.zone[row] !== own || bins.lower[row] !== lower[slot]) row++;
+      while (row < bins.zone.length && (bins.zone[row] !== own || bins.lower[row] !== lower[slot])) row++;
       areas.bins[row]! += difference;
     }
   }

@@ -2,7 +2,6 @@ import { For, Let, Var } from '../../primitives/functors/control.ts';
 import { bool, fn, u32 } from '../../primitives/functors/functor.ts';
 import { ctz, popcount } from '../../primitives/functors/standard/bits.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
-import type { U32 } from '../../primitives/functors/value.ts';
 import {
   type Column,
   type Context,
@@ -19,7 +18,6 @@ import type { Captured, Classifier } from './binning.ts';
 import type { Coverage } from './coverage.ts';
 import { ONE } from './fractions/line-numbers.ts';
 import {
-  countedOf,
   firstCell,
   OUTLINE_ROW,
   type OutlineCells,
@@ -48,7 +46,7 @@ export type OutlineShares = {
 
 /**
  * Adds up the shares of cells on outlines by their values (ordered words), of those with data; or by the slots of the
- * histogram, of all.
+ * histogram, of all that are neither hidden nor held by another raster.
  *
  * - Work O(cells on outlines), sorted by radix. Exact.
  */
@@ -136,14 +134,13 @@ function defineShare(classifier: Classifier, sample: Sample, by: 'value' | 'slot
       const rest = Var(all.bits);
       For(0, rank, () => rest.set(rest.and(rest.sub(1))));
       const bit = Let(ctz(rest));
-      const isIn = (bits: U32) => bits.shr(bit).and(1).eq(1);
-      const counted = Let(countedOf(all, given));
-      const isSeen = isIn(given.visible ? counted.and(given.visible.at(all.word)) : counted);
+      // What is hidden, or held by another raster, has no value and no bin.
+      const seen = given.visible ? all.bits.and(given.visible.at(all.word)) : all.bits;
+      const isSeen = seen.shr(bit).and(1).eq(1);
       const raw = classifier.cellAt(all.cells, firstCell(all, given).add(bit)).map((word) => Let(word));
       const weight = weightOf(all, bit, given);
       if (by === 'slot') {
-        const slot = select(u32(classifier.slots.nodata), classifier.slotOf(raw, captured), isSeen);
-        return { zone: select(u32(ABSENT), zone, isIn(counted)), lo: slot, hi: u32(0), weight };
+        return { zone: select(u32(ABSENT), zone, isSeen), lo: classifier.slotOf(raw, captured), hi: u32(0), weight };
       }
       const isData = isSeen.and(classifier.isData(raw, captured));
       const [lo, hi] = orderedRaw(sample, raw);
