@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { ratio } from '../../../algorithms/exact-ratio.ts';
 import type { Cells, RasterSource } from '../../../algorithms/geometry/raster.ts';
-import { surfaceHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
+import { surfaceHistogram, type ZonalJob, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { scaledCount } from '../../cases.ts';
@@ -35,11 +35,11 @@ const RANKS: readonly string[] = [
 const PAIRS = ['mode', 'minority', 'variety'] as const;
 
 /** Jobs that list values or slots with their shares. */
-const LISTED = [
+const LISTED: readonly Pick<ZonalJob<boolean | readonly string[]>, 'binning' | 'statistics'>[] = [
   { binning: { kind: 'none' }, statistics: RANKS },
   { binning: { kind: 'unique' }, statistics: [...PAIRS, 'frac'] },
   { binning: { kind: 'edges', edges: [-500, -1, 0, 7, 8, 900] }, statistics: false },
-] as const;
+];
 
 /** The values of a zone in ascending order, each with its cells. */
 function valuesOf({ scaling }: SomeCells, data: readonly SharedCell[]) {
