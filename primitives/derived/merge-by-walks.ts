@@ -232,9 +232,14 @@ function findRows(
   backend.run({ kind: 'walk', extent: tiles, start, step, changing: 3, stores });
 }
 
-/** Whether a row is kept of a step that takes the next row of the first table (`a`), of the second (`b`), or a pair. */
+/**
+ * Whether a row is kept of a step that takes the next row of the first table (`a`), of the second (`b`), or of both, a
+ * pair. It takes one at least.
+ */
 function isKept({ first, second, pairs }: NonNullable<MergeCommand['keeps']>, a: Bool, b: Bool): Bool {
-  return select(bool(second), select(bool(first), bool(pairs), b), a);
+  if (first === second) return first === pairs ? bool(pairs) : pairs ? a.and(b) : a.ne(b);
+  if (first === pairs) return first ? a : a.not();
+  return second ? b : b.not();
 }
 
 /** The place of a tile's first row on the path, and how many rows it keeps. */
