@@ -2,7 +2,6 @@ import { partitionPoint } from '../../primitives/functors/bisection.ts';
 import { array, fn, u32, uniform } from '../../primitives/functors/functor.ts';
 import { select } from '../../primitives/functors/standard/choose.ts';
 import { type Column, type Context, inclusiveScan, map, plus, sequence } from '../../primitives/index.ts';
-
 import {
   countDigits,
   digitBitsFor,

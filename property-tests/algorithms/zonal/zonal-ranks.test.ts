@@ -155,12 +155,12 @@ const large = fc.record({
 });
 
 onEveryBackend((opened, { runs }) => {
-  test.prop([large], { numRuns: Math.ceil(runs / 20) })(
+  test.prop([large], { numRuns: Math.ceil(runs / 30) })(
     'zones that do not fit in memory are read twice, only where they lie, and give the same statistics',
     async ({ sample, factor, near, scaling, name }) => {
       // Counters for one rank take half a megabyte.
       const names = [name];
-      const [width, height, memoryBytes] = THOROUGH ? [1200, 1280, 1_150_000] : [400, 1280, 600_000];
+      const [width, height, memoryBytes] = THOROUGH ? [900, 1280, 1_060_000] : [400, 1280, 600_000];
       const cells = new CELL_ARRAYS[sample](width * height);
       for (let at = 0; at < cells.length; at++) {
         const number = Math.imul(at, factor) >>> 0;
