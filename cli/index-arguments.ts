@@ -1,6 +1,10 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
-import type { PolygonLayerFormat, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import {
+  POLYGON_LAYER_FORMATS,
+  type PolygonLayerFormat,
+  type PolygonLayerOptions,
+} from '../formats/polygon-layers/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 import {
@@ -56,15 +60,6 @@ export interface InfoOptions extends MemoryOptions, VoiceOptions, PlotRequest {
   readonly json: boolean;
 }
 
-const LAYER_FORMATS = [
-  'geojson',
-  'geojson-lines',
-  'topojson',
-  'flatgeobuf',
-  'shapefile',
-  'wkt',
-] as const satisfies readonly PolygonLayerFormat[];
-
 /** Descriptions of the options that {@link parseLayerReading} parses. */
 export const READING_SPECS: readonly OptionSpec[] = [
   { name: 'layer', group: 'Input', value: 'NAME', help: 'the layer of the polygons, if a file has several' },
@@ -81,8 +76,8 @@ export const READING_SPECS: readonly OptionSpec[] = [
     name: 'input-format',
     group: 'Input',
     value: 'NAME',
-    help: `format of the polygons: ${LAYER_FORMATS.join(', ')}`,
-    choices: LAYER_FORMATS,
+    help: `format of the polygons: ${POLYGON_LAYER_FORMATS.join(', ')}`,
+    choices: POLYGON_LAYER_FORMATS,
   },
   BAD_RECORD_SPEC,
 ];

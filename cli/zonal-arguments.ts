@@ -80,7 +80,7 @@ export interface ZonalQueueOptions extends QueuePlace {
 }
 
 export const ZONAL_SPECS: readonly OptionSpec[] = [
-  { name: 'zones', group: 'Input', value: 'FILE', help: 'polygons: GeoJSON (also one per line) or TopoJSON' },
+  { name: 'zones', group: 'Input', value: 'FILE', help: 'polygons: GeoJSON, TopoJSON, Shapefile, FlatGeobuf, WKT' },
   {
     name: 'raster',
     group: 'Input',

@@ -22,7 +22,7 @@ export async function readTextFile(file: string, memoryBytes: number = Number.PO
   if (!isUtf8(bytes)) {
     throw new FormatError('format/not-utf8', 'The file is not UTF-8 text, so it cannot be JSON.', {
       place: { file },
-      remedy: 'Zones are read from GeoJSON or TopoJSON: convert other formats, for example with ogr2ogr.',
+      remedy: 'Write it as UTF-8, or convert it, for example with ogr2ogr.',
     });
   }
   requireJsonRoom(bytes, file, Math.min(memoryBytes, HEAP_FACTOR * getHeapStatistics().heap_size_limit));

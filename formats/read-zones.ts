@@ -1,16 +1,19 @@
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aText, type Kind, someOptions } from '../primitives/checks/kinds.ts';
 import { readTextFile } from './json-file.ts';
-import { fileInput } from './polygon-layers/layer-input.ts';
-import { isByLine, openLayer, readLayer, readPass } from './polygon-layers/open-polygon-layer.ts';
+import { formatOf } from './polygon-layers/layer-format.ts';
+import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
+import { openLayer, readLayer, readPass } from './polygon-layers/open-polygon-layer.ts';
+import type { PolygonLayerFormat } from './polygon-layers/polygon-layer.ts';
 import { type AttributeReader, attributeReader } from './zone-attributes.ts';
 import { parseZones, type ReadZones, ZONE_OPTIONS, type ZoneOptions } from './zones.ts';
 
 const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
 
 /**
- * Reads zones from a GeoJSON or TopoJSON file, or from GeoJSON with one Feature or geometry per line or per record
- * separator (RFC 8142). The format is detected from the content, of an empty first line from the extension.
+ * Reads zones from a file of polygons of any format that `openPolygonLayer` reads: GeoJSON, GeoJSON with one Feature or
+ * geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with the files beside it, or WKT.
+ * The format is detected from the content, and from the extension if the content does not tell.
  *
  * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. The name of a zone is
  * the value of the property `options.id` if the option is given, else the feature's `id`, else its index. Of a whole
@@ -18,8 +21,8 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * polygons of a multipolygon or a collection become parts of one zone. Rings may have any direction and nesting. An
  * open ring counts as closed. If the last vertex of a ring repeats the first vertex, the last vertex is not stored. The
  * coordinate system is `options.crs`, else the system that the file's member `crs` states (an old style of GeoJSON),
- * else OGC:CRS84. If a file without a stated system has a latitude out of range, the coordinate system is unknown.
- * Points and lines are left out. A feature that has only points and lines is not a zone.
+ * else OGC:CRS84. If a file without a stated system has a latitude out of range, or is FlatGeobuf, a Shapefile or WKT,
+ * the coordinate system is unknown. Points and lines are left out. A feature that has only points and lines is not a zone.
  *
  * These flaws cause notes instead of errors: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`,
  * `zones/empty-rings` (left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`,
@@ -27,12 +30,14 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of
  * longitudes cause the notes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
  *
- * Of the attributes of a zone (the members of its `properties`), those of `options.attributes` are given as columns. If an
- * object names a member twice, the last one counts. `zones/attributes-as-text` notes those whose values differ in kind.
+ * Of the attributes of a zone (the members of its `properties`; the columns of FlatGeobuf and of a `.dbf` file), those of
+ * `options.attributes` are given as columns. If an object names a member twice, the last one counts, of a `.dbf` file the
+ * first. Dates of a `.dbf` file are texts such as `2026-11-30`. `zones/attributes-as-text` notes attributes whose values
+ * differ in kind, `zones/unread-attributes` those whose type is not read (bytes and memos).
  *
- * @throws FormatError if the file is missing, is not JSON (the error has line and column), or is neither GeoJSON nor
- * TopoJSON; also if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property
- * `options.id`, or all lack one of `options.attributes`.
+ * @throws FormatError if the file is missing, of an unknown format, or damaged (errors of JSON have line and column); also
+ * if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property `options.id`, or
+ * all lack one of `options.attributes`.
  * @throws GeometryError if a coordinate is not a finite number; `place.record` is the feature's index.
  * @throws OutOfMemoryError `memory/limit` if the vertices or a feature would take more than `options.memoryBytes`, of
  * TopoJSON the text and its values.
@@ -44,19 +49,25 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
   requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
-  if (await isByLine(file)) return readLines(file, options);
+  const input = await fileInput(file, options.memoryBytes).catch(() => undefined);
+  // Of a file that can be read only once, such as a pipe, the format is not looked for: it must be GeoJSON or TopoJSON.
+  const format = input && (await formatOf(input)).name;
+  if (input !== undefined && format !== 'geojson' && format !== 'topojson') return readLayerOf(input, options, format);
   return (
     (await readByFeature(file, options)) ??
     parseZones(await readTextFile(file, options.memoryBytes), { ...options, file })
   );
 }
 
-async function readLines(file: string, { attributes: chosen, ...options }: ZoneOptions): Promise<ReadZones> {
+async function readLayerOf(
+  input: LayerInput,
+  { attributes: chosen, ...options }: ZoneOptions,
+  format: PolygonLayerFormat | undefined,
+): Promise<ReadZones> {
   const { memoryBytes } = options;
-  const attributes = chosen && attributeReader(chosen, file, memoryBytes);
-  const input = await fileInput(file, memoryBytes);
-  const layer = await openLayer(input, { ...options, format: 'geojson-lines' }, { attributes });
-  return withAttributes(await readLayer(layer, memoryBytes), attributes);
+  const attributes = chosen && attributeReader(chosen, input.file, memoryBytes);
+  const layer = await openLayer(input, { ...options, format }, { attributes, noun: 'zone' });
+  return withAttributes(await readLayer(layer, memoryBytes, 'zone'), attributes);
 }
 
 /**

@@ -23,6 +23,10 @@ export type ChosenAttributes = 'all' | readonly string[];
 export interface AttributeReader {
   /** Forgets all zones, because they are read again. */
   begin(): void;
+  /** Whether the attribute with this name is read. */
+  wants(name: string): boolean;
+  /** Takes the names of all attributes, where a file lists them, for error messages. */
+  list(names: readonly string[]): void;
   /** Takes the `properties` of the next zone. */
   add(properties: unknown): void;
   /**
@@ -60,10 +64,14 @@ export function attributeReader(
       found.clear();
       [zones, bytes] = [0, 0];
     },
+    wants: (name) => chosen === 'all' || chosen.includes(name),
+    list(names) {
+      for (const name of names) if (seen.size < NAMES_SHOWN) seen.add(name);
+    },
     add(properties) {
       const zone = zones++;
       if (!isJsonObject(properties)) return;
-      for (const name of Object.keys(properties)) if (seen.size < NAMES_SHOWN) seen.add(name);
+      if (seen.size < NAMES_SHOWN) this.list(Object.keys(properties));
       const names =
         chosen === 'all' ? Object.keys(properties) : chosen.filter((name) => Object.hasOwn(properties, name));
       for (const name of names) {

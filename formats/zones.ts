@@ -138,7 +138,7 @@ function listFeatures(root: unknown, options: ZoneOptions, file: string): RawFea
   throw new FormatError('format/not-zones', 'The file is JSON, but neither GeoJSON nor TopoJSON.', {
     expected: 'an object whose "type" is Topology, FeatureCollection, Feature or a geometry',
     got: typeof type === 'string' ? quoteName(type) : 'no type',
-    remedy: 'Zones are read from GeoJSON or TopoJSON: convert other formats, for example with ogr2ogr.',
+    remedy: 'Convert it to GeoJSON, for example with ogr2ogr.',
     place: { file },
   });
 }

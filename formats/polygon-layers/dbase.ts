@@ -7,7 +7,7 @@ import { type LayerInput, readWhole } from './layer-input.ts';
 
 /**
  * The attribute table of a Shapefile (`.dbf`, dBASE format). The values of one column may be used as names of the
- * polygons.
+ * polygons, and those of some or all as their attributes.
  */
 export interface AttributeTable {
   readonly file: string;
@@ -17,6 +17,9 @@ export interface AttributeTable {
   readonly window: ByteWindow;
   /** The code page that the `.cpg` file or, without it, the language byte states, if it is unknown. */
   readonly unknownPage: string | undefined;
+  readonly columns: readonly string[];
+  /** Names of wanted columns whose values are of a type that is not read, such as memos. */
+  readonly unread: readonly string[];
 }
 
 export interface AttributeRecord {
@@ -26,6 +29,16 @@ export interface AttributeRecord {
    * blank.
    */
   readonly value: string | null | undefined;
+  /** The values of the wanted columns, by name; null where a value is blank. */
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** Which columns of a table are read. */
+export interface WantedColumns {
+  /** The column that names the polygons. Undefined: none. */
+  readonly naming: string | undefined;
+  /** Whether the column with this name is an attribute. Default: none is. */
+  readonly wants?: ((name: string) => boolean) | undefined;
 }
 
 /** Letters of the column types whose values are stored as text: characters, numbers, dates and booleans. */
@@ -35,20 +48,24 @@ const DELETED = 42;
 const LANGUAGE = 29;
 
 /**
- * Opens the attribute table. If a column with the names of the polygons is chosen, finds this column.
+ * Opens the attribute table, and finds the wanted columns.
  *
  * @throws FormatError if the header is malformed, the file is shorter than the header states, or the column does not
  * exist or cannot name the polygons.
  */
 export function openAttributes(
   input: LayerInput,
-  column: string | undefined,
+  wanted: WantedColumns,
   signal?: AbortSignal,
 ): Promise<AttributeTable> {
-  return withWindow(input, signal, (window) => startTable(window, input, column));
+  return withWindow(input, signal, (window) => startTable(window, input, wanted));
 }
 
-async function startTable(window: ByteWindow, input: LayerInput, column: string | undefined): Promise<AttributeTable> {
+async function startTable(
+  window: ByteWindow,
+  input: LayerInput,
+  { naming, wants = () => false }: WantedColumns,
+): Promise<AttributeTable> {
   await requireBytes(window, input, 32);
   const { decode, unknownPage } = await decoderOf(input, window.bytes[window.at + LANGUAGE]!);
   const records = window.bytes.readUInt32LE(window.at + 4);
@@ -56,10 +73,13 @@ async function startTable(window: ByteWindow, input: LayerInput, column: string 
   const recordBytes = window.bytes.readUInt16LE(window.at + 10);
   if (headBytes < 33 || recordBytes < 1) throw malformed(input.file, 'lengths of a head and a record', 'none');
   await requireBytes(window, input, headBytes);
-  const field = fieldOf(window.bytes.subarray(window.at, window.at + headBytes), column, decode, input.file);
-  if (field !== undefined && field.start + field.length > recordBytes) {
-    throw malformed(input.file, `columns in ${recordBytes} bytes`, `one up to byte ${field.start + field.length}`);
-  }
+  const fields = fieldsOf(window.bytes.subarray(window.at, window.at + headBytes), decode);
+  const field = naming === undefined ? undefined : namingField(fields, naming, input.file);
+  const wanted = fields.filter(({ name }, at) => wants(name) && fields.findIndex((one) => one.name === name) === at);
+  const read = wanted.filter(({ type }) => TEXTS.includes(type));
+  for (const { start, length } of field === undefined ? read : [field, ...read])
+    if (start + length > recordBytes)
+      throw malformed(input.file, `columns in ${recordBytes} bytes`, `one up to byte ${start + length}`);
   window.at += headBytes;
   if (headBytes + records * recordBytes > input.size) {
     throw truncated(input.file, input.size, headBytes, records * recordBytes);
@@ -69,11 +89,18 @@ async function startTable(window: ByteWindow, input: LayerInput, column: string 
     records,
     window,
     unknownPage,
+    columns: fields.map(({ name }) => name),
+    unread: wanted.filter((one) => !read.includes(one)).map(({ name }) => name),
     async next() {
       if (bytesThere(window) < recordBytes) await requireBytes(window, input, recordBytes);
       const { bytes, at } = window;
       window.at += recordBytes;
-      return { deleted: bytes[at] === DELETED, value: field && decode(bytes, at + field.start, field.length) };
+      const textOf = ({ start, length }: Field): string | null => decode(bytes, at + start, length);
+      return {
+        deleted: bytes[at] === DELETED,
+        value: field && textOf(field),
+        properties: Object.fromEntries(read.map((one) => [one.name, valueOfText(one, textOf(one))])),
+      };
     },
   };
 }
@@ -82,17 +109,19 @@ async function requireBytes(window: ByteWindow, input: LayerInput, length: numbe
   if (!(await need(window, length))) throw truncated(input.file, input.size, offsetOf(window), length);
 }
 
-/** Byte range of a column within each record. */
+/** A column, and its byte range within each record. */
 interface Field {
+  readonly name: string;
+  /** Letter of the type of its values. */
+  readonly type: string;
   readonly start: number;
   readonly length: number;
 }
 
 const END_OF_FIELDS = 0x0d;
 
-function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file: string): Field | undefined {
-  if (column === undefined) return undefined;
-  const names: string[] = [];
+function fieldsOf(head: Buffer, decode: Decoder): Field[] {
+  const fields: Field[] = [];
   let start = 1;
   for (let at = 32; at + 32 <= head.length && head[at] !== END_OF_FIELDS; at += 32) {
     const end = head.indexOf(0, at);
@@ -100,17 +129,51 @@ function fieldOf(head: Buffer, column: string | undefined, decode: Decoder, file
     const type = String.fromCharCode(head[at + 11]!);
     // For a text column, some writers use the byte for the number of decimals as the upper byte of the length.
     const length = head[at + 16]! + (type === 'C' ? 256 * head[at + 17]! : 0);
-    if (name === column) {
-      if (TEXTS.includes(type)) return { start, length };
-      throw unnameable(file, column, type);
-    }
-    names.push(name);
+    fields.push({ name, type, start, length });
     start += length;
   }
-  throw new FormatError('format/missing-property', `There is no column ${JSON.stringify(column)}.`, {
+  return fields;
+}
+
+function namingField(fields: readonly Field[], naming: string, file: string): Field {
+  const found = fields.find(({ name }) => name === naming);
+  if (found !== undefined) {
+    if (TEXTS.includes(found.type)) return found;
+    throw unnameable(file, naming, found.type);
+  }
+  const names = fields.map(({ name }) => name);
+  throw new FormatError('format/missing-property', `There is no column ${JSON.stringify(naming)}.`, {
     remedy: names.length === 0 ? 'There are none.' : `There are ${listNames(names, 20)}.`,
     place: { file },
   });
+}
+
+/**
+ * The value that a text of a column stands for. Whole numbers that f64 does not have keep their digits, as in
+ * `jsonValueOf`. Texts that are no value of the type stay texts.
+ */
+function valueOfText({ type }: Field, text: string | null): unknown {
+  if (text === null) return null;
+  switch (type) {
+    case 'N':
+    case 'F':
+      // A number that did not fit in its field was written as asterisks.
+      return /^\*+$/.test(text) ? null : numberOf(text);
+    case 'L':
+      if (/^[TtYy]$/.test(text)) return true;
+      if (/^[FfNn]$/.test(text)) return false;
+      return text === '?' ? null : text;
+    case 'D':
+      return text === '00000000' ? null : text.replace(/^(\d{4})(\d\d)(\d\d)$/, '$1-$2-$3');
+    default:
+      return text;
+  }
+}
+
+function numberOf(text: string): unknown {
+  const number = Number(text);
+  if (!Number.isFinite(number)) return text;
+  return /^[+-]?\d+$/.test(text) && !Number.isSafeInteger(number) ? String(BigInt(text.replace(/^\+/, ''))) : number;
 }
 
 /** Decodes a value and trims blanks; returns null if nothing is left. */

@@ -2,10 +2,12 @@ import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { describeFeature, type FeaturePlace } from '../feature.ts';
 import { missingProperty, nameText } from '../record-name.ts';
-import { type FlatTable, vectorField } from './flatbuffer.ts';
+import { type FlatTable, type Vector, vectorField } from './flatbuffer.ts';
 import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
 
 const BINARY = 14;
+
+type Columns = FlatGeobufHeader['columns'];
 
 /**
  * For each column type of fixed size, the size of a value and a function that reads a value. The index is the number of
@@ -25,36 +27,82 @@ const FIXED: readonly (readonly [bytes: number, read: (view: DataView, at: numbe
   [8, (view, at) => view.getFloat64(at, true)],
 ];
 
+/** A property of a feature: the number of its column, and the bytes of its value. */
+interface StoredProperty {
+  readonly column: number;
+  readonly from: number;
+  readonly bytes: number;
+}
+
 /**
- * Returns the value of a feature's property as text, which becomes the name of the feature. A feature stores its
- * properties as pairs of a column index and a value, and omits properties whose value is null.
+ * The properties of a feature. It stores them as pairs of a column index and a value, and omits those whose value is null.
+ *
+ * @throws RangeError if a value extends beyond the feature.
+ */
+function* storedProperties({ view, start, length }: Vector, columns: Columns): Generator<StoredProperty> {
+  for (let next = start; next < start + length; ) {
+    const column = view.getUint16(next, true);
+    if (columns[column] === undefined) throw new RangeError('A property refers to a column that does not exist.');
+    const fixed = FIXED[columns[column].type];
+    const from = next + 2 + (fixed === undefined ? 4 : 0);
+    const bytes = fixed === undefined ? view.getUint32(next + 2, true) : fixed[0];
+    if (from + bytes > start + length) throw new RangeError('A property is longer than its feature.');
+    yield { column, from, bytes };
+    next = from + bytes;
+  }
+}
+
+function storedValue(view: DataView, type: number, { from, bytes }: StoredProperty): unknown {
+  const fixed = FIXED[type];
+  return fixed === undefined ? textOf(view, from, bytes) : fixed[1](view, from);
+}
+
+/**
+ * Returns the value of a feature's property as text, which becomes the name of the feature.
  *
  * @throws RangeError if a value extends beyond the feature.
  * @throws FormatError if the property is missing, or is neither text nor a number.
  */
-export function propertyText(
-  feature: FlatTable,
-  columns: FlatGeobufHeader['columns'],
-  property: string,
-  at: FeaturePlace,
-): string {
-  const { view, start, length } = vectorField(feature, 1, 1);
-  for (let next = start; next < start + length; ) {
-    const column = columns[view.getUint16(next, true)];
-    if (column === undefined) throw new RangeError('A property refers to a column that does not exist.');
-    const fixed = FIXED[column.type];
-    const from = next + 2 + (fixed === undefined ? 4 : 0);
-    const bytes = fixed === undefined ? view.getUint32(next + 2, true) : fixed[0];
-    if (from + bytes > start + length) throw new RangeError('A property is longer than its feature.');
-    if (column.name === property) {
-      if (column.type >= BINARY) throw binaryName(property, at);
-      return nameText(fixed === undefined ? textOf(view, from, bytes) : fixed[1](view, from), property, at);
-    }
-    next = from + bytes;
+export function propertyText(feature: FlatTable, columns: Columns, property: string, at: FeaturePlace): string {
+  const stored = vectorField(feature, 1, 1);
+  for (const found of storedProperties(stored, columns)) {
+    const { name, type } = columns[found.column]!;
+    if (name !== property) continue;
+    if (type >= BINARY) throw binaryName(property, at);
+    return nameText(storedValue(stored.view, type, found), property, at);
   }
   if (columns.some(({ name }) => name === property)) return nameText(null, property, at);
   const names = columns.map(({ name }) => name);
   throw missingProperty(property, names.length === 0 ? 'There are none.' : `There are ${listNames(names, 20)}.`, at);
+}
+
+/** Whether the values of a column can be attributes: texts, numbers or truth values, but not bytes. */
+export function isAttribute({ type }: Columns[number]): boolean {
+  return type < BINARY;
+}
+
+/**
+ * The values of the wanted columns of a feature, by name; null where it has none. Whole numbers that f64 does not have
+ * keep their digits, as in `jsonValueOf`.
+ *
+ * @throws RangeError if a value extends beyond the feature.
+ */
+export function propertiesOf(
+  feature: FlatTable,
+  columns: Columns,
+  wants: (name: string) => boolean,
+): Readonly<Record<string, unknown>> {
+  const wanted = columns.map((column) => isAttribute(column) && wants(column.name));
+  const values = new Map(columns.filter((_, at) => wanted[at]).map(({ name }): [string, unknown] => [name, null]));
+  const stored = vectorField(feature, 1, 1);
+  for (const found of storedProperties(stored, columns)) {
+    if (!wanted[found.column]) continue;
+    const { name, type } = columns[found.column]!;
+    const value = storedValue(stored.view, type, found);
+    const isBeyond = typeof value === 'bigint' && !Number.isSafeInteger(Number(value));
+    values.set(name, typeof value !== 'bigint' ? value : isBeyond ? String(value) : Number(value));
+  }
+  return Object.fromEntries(values);
 }
 
 function textOf(view: DataView, at: number, bytes: number): string {

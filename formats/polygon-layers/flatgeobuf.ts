@@ -3,17 +3,28 @@ import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { bytesThere, closeWindow, openWindow } from './byte-window.ts';
 import { type FlatTable, rootTable, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
-import { type FlatGeobufHeader, readFlatGeobufHeader, requireBytes } from './flatgeobuf-header.ts';
-import { propertyText } from './flatgeobuf-properties.ts';
+import { FLATGEOBUF_MAGIC, type FlatGeobufHeader, readFlatGeobufHeader, requireBytes } from './flatgeobuf-header.ts';
+import { isAttribute, propertiesOf, propertyText } from './flatgeobuf-properties.ts';
 import { beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
 import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
+import type { PolygonFormat } from './polygon-format.ts';
 
 const POLYGON = 3;
 const MULTI_POLYGON = 6;
 const COLLECTION = 7;
 /** Stands for the type of a polygon inside a multipolygon. Such a polygon need not state a type. */
 const PART = -1;
+
+/** FlatGeobuf. */
+export const FLATGEOBUF: PolygonFormat = {
+  name: 'flatgeobuf',
+  title: 'FlatGeobuf',
+  endings: ['.fgb'],
+  isBinary: true,
+  tells: ({ head }) => head.length >= 3 && head.compare(FLATGEOBUF_MAGIC, 0, 3, 0, 3) === 0,
+  open: openFlatGeobuf,
+};
 
 /**
  * Opens a FlatGeobuf file (https://github.com/flatgeobuf/flatgeobuf, version 3). Polygons are read in the order of the
@@ -23,7 +34,7 @@ const PART = -1;
  * and offset, invents vertices if a file is truncated, and loops forever if the header states an index without
  * features.
  */
-export async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
+async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
   try {
     const { crs } = await readFlatGeobufHeader(window, input);
@@ -36,6 +47,10 @@ export async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
 async function* readFeatures(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window, input } = reading;
   const header = await readFlatGeobufHeader(window, input);
+  reading.forZones.attributes?.list(header.columns.map(({ name }) => name));
+  for (const column of header.columns)
+    if (!isAttribute(column) && reading.forZones.attributes?.wants(column.name) === true)
+      reading.columns.tally.add('zones/unread-attributes', column.name);
   let index = 0;
   for (; bytesThere(window) > 0 || window.base + window.end < input.size; index++) {
     const what = `Feature ${index}`;
@@ -59,7 +74,10 @@ function readFeature(reading: Reading, header: FlatGeobufHeader, view: DataView,
     const name = options.id === undefined ? String(index) : propertyText(feature, header.columns, options.id, at);
     beginPolygon(columns, name);
     const geometry = tableField(feature, 0);
-    endRecord(reading, geometry === undefined ? NO_GEOMETRY : readGeometry(columns, geometry, header.geometryType, at));
+    const found = geometry === undefined ? NO_GEOMETRY : readGeometry(columns, geometry, header.geometryType, at);
+    const { attributes } = reading.forZones;
+    const properties = attributes && propertiesOf(feature, header.columns, attributes.wants);
+    if (endRecord(reading, found)) attributes?.add(properties);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     throw damaged('an offset or a length outside of it', at, cause);

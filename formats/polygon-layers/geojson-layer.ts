@@ -3,14 +3,25 @@ import { jsonValueOf } from '../json-value.ts';
 import { membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';
 import { closeWindow, need, openWindow } from './byte-window.ts';
 import { readCollection, readSingle } from './geojson-collection.ts';
-import { HEAD_BYTES, kindOfRoot } from './layer-format.ts';
+import { kindOfRoot } from './json-root.ts';
 import type { LayerInput } from './layer-input.ts';
 import type { OpenedFormat } from './layer-reading.ts';
+import { HEAD_BYTES, type PolygonFormat } from './polygon-format.ts';
+
+/** GeoJSON in one value: a FeatureCollection, a Feature or a geometry. */
+export const GEOJSON: PolygonFormat = {
+  name: 'geojson',
+  title: 'GeoJSON',
+  endings: ['.geojson', '.json'],
+  isLayered: true,
+  tells: ({ json }) => json !== undefined,
+  open: openGeoJson,
+};
 
 /**
  * Opens a GeoJSON text. A FeatureCollection is read as a stream. A single Feature or geometry is read as one record.
  */
-export async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
+async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
   try {
     await need(window, HEAD_BYTES, 0);

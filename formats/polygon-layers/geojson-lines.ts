@@ -6,12 +6,29 @@ import { skipMark, splitOf } from './geojson-collection.ts';
 import { malformed, readFeature } from './geojson-feature.ts';
 import { faultError, faultOf } from './json-faults.ts';
 import { emptyRecord, holdText, type JsonRecord, parseRecord, scanRecord } from './json-record.ts';
+import { firstValue } from './json-root.ts';
 import { isFull } from './layer-columns.ts';
 import { type Reading, readRecord } from './layer-reading.ts';
+import type { PolygonFormat } from './polygon-format.ts';
 
 /** The byte in front of every record of a JSON text sequence (RFC 8142). */
-export const RECORD_SEPARATOR = 0x1e;
+const RECORD_SEPARATOR = 0x1e;
 const NEWLINE = 10;
+
+/** GeoJSON with one Feature or geometry per line, or per record separator. */
+export const GEOJSON_LINES: PolygonFormat = {
+  name: 'geojson-lines',
+  title: 'GeoJSON with one Feature per line',
+  endings: ['.ndjson', '.jsonl', '.ldjson', '.ndgeojson', '.geojsonl', '.geojsonld', '.geojsons', '.geojsonseq'],
+  async tells({ head, start, json, ending, window }) {
+    if (head[start] === RECORD_SEPARATOR) return true;
+    const isNamedSo = GEOJSON_LINES.endings.includes(ending);
+    if (json === undefined || (json !== 'single' && !isNamedSo)) return false;
+    const first = await firstValue(window, start);
+    return first === 'followed' || (first === 'alone' && json === 'single' && isNamedSo);
+  },
+  open: () => ({ read: readLines, stated: undefined, geographic: true }),
+};
 
 /**
  * Reads a text with one Feature or geometry per line. Empty lines are skipped. If the text begins with a record
@@ -19,7 +36,7 @@ const NEWLINE = 10;
  *
  * A line that is not JSON counts as an unreadable record, after which reading can continue with the next line.
  */
-export async function* readLines(reading: Reading): AsyncGenerator<void, void, undefined> {
+async function* readLines(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window } = reading;
   const record = emptyRecord();
   await skipMark(window);

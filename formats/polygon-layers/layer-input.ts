@@ -145,7 +145,7 @@ function tooLarge({ file, size }: LayerInput, max: number): FormatError {
 
 /** What readers of zones ask for. */
 export interface ForZones {
-  /** Receives the attributes of polygons, if they are wanted. Only readers of GeoJSON give them. */
+  /** Receives the attributes of polygons, if they are wanted. */
   readonly attributes?: AttributeReader | undefined;
   /** What notes call a polygon. Default `polygon`. */
   readonly noun?: 'polygon' | 'zone' | undefined;

@@ -36,6 +36,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/short-rings': (n) =>
     `${ringsThat(n, 'has', 'have')} fewer than three vertices and ${n === 1 ? 'was' : 'were'} left out, in`,
   ...OTHER_GEOMETRY_SENTENCE,
+  'zones/unread-attributes': (n) =>
+    `${n === 1 ? '1 attribute is of a type that is not read and was' : `${n} attributes are of types that are not read and were`} left out`,
   'polygons/deleted-records': (n) =>
     `${n === 1 ? '1 record is marked as deleted and was' : `${n} records are marked as deleted and were`} left out`,
   'polygons/unknown-code-page': () => 'The code page of the names is not known, so they may be wrong; it is stated as',

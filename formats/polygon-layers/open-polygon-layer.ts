@@ -9,14 +9,12 @@ import { overMemory } from '../memory.ts';
 import { UsageError } from '../usage-error.ts';
 import type { ReadZones } from '../zones.ts';
 import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
-import { openFlatGeobuf } from './flatgeobuf.ts';
-import { openGeoJson } from './geojson-layer.ts';
-import { readLines } from './geojson-lines.ts';
 import { emptyLayer, takePolygons } from './layer-columns.ts';
-import { formatOf, hasLines } from './layer-format.ts';
+import { formatOf } from './layer-format.ts';
 import { type ForZones, fileInput, type LayerInput } from './layer-input.ts';
 import { crsOf, duplicateNotes, NO_POLYGONS, notesOf } from './layer-notes.ts';
 import type { OpenedFormat, Reading } from './layer-reading.ts';
+import { POLYGON_FORMATS } from './polygon-formats.ts';
 import {
   LAYER_OPTIONS,
   type PolygonBatch,
@@ -25,9 +23,6 @@ import {
   type PolygonLayerFormat,
   type PolygonLayerOptions,
 } from './polygon-layer.ts';
-import { openShapefile } from './shapefile.ts';
-import { readTopology } from './topojson-layer.ts';
-import { readWktLines } from './wkt-lines.ts';
 
 /**
  * Opens a layer of polygons. The file may be GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with
@@ -93,17 +88,18 @@ export async function openLayer(
   options: PolygonLayerOptions,
   forZones: ForZones = {},
 ): Promise<PolygonLayer> {
-  const format = options.format ?? (await tellFormat(input));
-  if (options.layer !== undefined && !LAYERED.has(format)) throw noLayers(options.layer, input.file);
-  if (input.gzipped === true && BINARY.has(format)) throw gzippedBinary(format, input.file);
-  const opened = await OPENERS[format](input);
+  const format =
+    options.format === undefined ? await formatOf(input) : POLYGON_FORMATS.find(({ name }) => name === options.format)!;
+  if (options.layer !== undefined && format.isLayered !== true) throw noLayers(options.layer, input.file);
+  if (input.gzipped === true && format.isBinary === true) throw gzippedBinary(format.name, input.file);
+  const opened = await format.open(input);
   const { file, size } = input;
   const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
   const assumesCrs = options.crs === undefined && opened.stated === undefined && opened.geographic;
   const seen: Seen = { latitudes: true };
   return {
     file,
-    format,
+    format: format.name,
     crs,
     assumesCrs,
     size,
@@ -111,25 +107,13 @@ export async function openLayer(
   };
 }
 
-/** Whether a file is GeoJSON with one Feature or geometry per line. False for a file that can be read only once. */
-export async function isByLine(file: string): Promise<boolean> {
-  const input = await fileInput(file).catch(() => undefined);
-  if (input === undefined) return false;
-  const window = openWindow(input);
-  try {
-    return await hasLines(window, file);
-  } finally {
-    await closeWindow(window);
-  }
-}
-
 /**
  * Reads all polygons of a layer, and concatenates the batches. Rings that a pass has unwrapped as longitudes, before it
  * found that they are none, are read again.
  */
-export async function readLayer(layer: PolygonLayer, memoryBytes?: number): Promise<ReadZones> {
-  const first = await readPass(layer, memoryBytes);
-  return layer.assumesCrs && first.zones.crs === undefined ? readPass(layer, memoryBytes) : first;
+export async function readLayer(layer: PolygonLayer, memoryBytes?: number, noun?: string): Promise<ReadZones> {
+  const first = await readPass(layer, memoryBytes, noun);
+  return layer.assumesCrs && first.zones.crs === undefined ? readPass(layer, memoryBytes, noun) : first;
 }
 
 /** Bytes of a vertex: its coordinates, in a batch and in the result. */
@@ -163,30 +147,6 @@ function tooManyVertices(vertices: number, allowed: number, file: string): OutOf
     instead: 'split the file',
     place: { file },
   });
-}
-
-/** Formats that cannot be gzipped, because their readers need the exact file size. */
-const BINARY: ReadonlySet<PolygonLayerFormat> = new Set(['flatgeobuf', 'shapefile']);
-
-/** Formats whose layers have names. */
-const LAYERED: ReadonlySet<PolygonLayerFormat> = new Set(['topojson', 'geojson']);
-
-const OPENERS: Readonly<Record<PolygonLayerFormat, (input: LayerInput) => OpenedFormat | Promise<OpenedFormat>>> = {
-  geojson: openGeoJson,
-  'geojson-lines': () => ({ read: readLines, stated: undefined, geographic: true }),
-  topojson: () => ({ read: readTopology, stated: undefined, geographic: true }),
-  flatgeobuf: openFlatGeobuf,
-  shapefile: openShapefile,
-  wkt: () => ({ read: readWktLines, stated: undefined, geographic: false }),
-};
-
-async function tellFormat(input: LayerInput): Promise<PolygonLayerFormat> {
-  const window = openWindow(input);
-  try {
-    return await formatOf(window, input.file);
-  } finally {
-    await closeWindow(window);
-  }
 }
 
 /**

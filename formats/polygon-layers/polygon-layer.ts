@@ -6,6 +6,16 @@ import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 /** The formats of polygon layers. `geojson-lines` has one Feature or geometry per line. */
 export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt';
 
+/** The names of the formats, for options. Their readers are listed in `polygon-formats.ts`. */
+export const POLYGON_LAYER_FORMATS: readonly PolygonLayerFormat[] = [
+  'geojson',
+  'geojson-lines',
+  'topojson',
+  'flatgeobuf',
+  'shapefile',
+  'wkt',
+];
+
 /** Options for reading a layer of polygons. */
 export interface PolygonLayerOptions {
   /** Format of the file. Default: detected from content and extension. */
@@ -38,7 +48,7 @@ export interface PolygonLayerOptions {
 }
 
 export const LAYER_OPTIONS: Kind = someOptions<PolygonLayerOptions>({
-  format: optional(aWord(['geojson', 'geojson-lines', 'topojson', 'flatgeobuf', 'shapefile', 'wkt'])),
+  format: optional(aWord(POLYGON_LAYER_FORMATS)),
   layer: optional(aText),
   id: optional(aText),
   crs: optional(aText),

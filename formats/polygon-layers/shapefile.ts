@@ -4,10 +4,11 @@ import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { type ByteWindow, bytesThere, closeWindow, moveTo, need, offsetOf, openWindow, skipTo } from './byte-window.ts';
-import { type AttributeRecord, type AttributeTable, openAttributes } from './dbase.ts';
+import { type AttributeRecord, type AttributeTable, openAttributes, type WantedColumns } from './dbase.ts';
 import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
+import type { PolygonFormat } from './polygon-format.ts';
 import { crsOfWkt } from './projection.ts';
 import { partsByDirection } from './ring-nesting.ts';
 import {
@@ -34,6 +35,17 @@ const POLYGONS: ReadonlySet<number> = new Set([5, 15, 25]);
 /** Shape types without polygons: points, lines, and surface patches (MultiPatch). */
 const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31]);
 
+/** Shapefiles, named by their `.shp` file. */
+export const SHAPEFILE: PolygonFormat = {
+  name: 'shapefile',
+  title: 'a Shapefile',
+  endings: ['.shp'],
+  isBinary: true,
+  // The index of a Shapefile begins like the file itself.
+  tells: ({ head, ending }) => head.length >= 4 && head.readInt32BE(0) === SHAPEFILE_CODE && ending !== '.shx',
+  open: openShapefile,
+};
+
 /**
  * Opens a Shapefile (ESRI, Shapefile Technical Description, 1998). Names are read from the `.dbf` file, and the
  * coordinate system from the `.prj` file. Records that the `.dbf` marks as deleted are left out and noted. If there is an
@@ -43,7 +55,7 @@ const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31
  * The npm package shapefile is used only in tests, for comparison. It is not used here because it silently skips
  * damaged records, and compares every hole with every polygon, which takes 13 s for 16,000 holes.
  */
-export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
+async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
   const window = openWindow(input);
   try {
     await readHead(window, input);
@@ -56,13 +68,16 @@ export async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
 }
 
 async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefined> {
-  const { input, options, signal } = reading;
-  const attributes = await attributesOf(input, options.id, signal);
+  const { input, options, signal, forZones } = reading;
+  const wanted = { naming: options.id, wants: forZones.attributes?.wants };
+  const attributes = await attributesOf(input, wanted, signal);
   let index: RecordIndex | undefined;
   try {
-    if (options.id !== undefined && attributes?.unknownPage !== undefined) {
+    if ((options.id !== undefined || forZones.attributes !== undefined) && attributes?.unknownPage !== undefined) {
       reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
     }
+    forZones.attributes?.list(attributes?.columns ?? []);
+    for (const name of attributes?.unread ?? []) reading.columns.tally.add('zones/unread-attributes', name);
     const beside = await input.beside('.shx');
     const end = await readHead(reading.window, input);
     index = beside && (await openIndex(beside, signal));
@@ -75,12 +90,12 @@ async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefin
 
 async function attributesOf(
   input: LayerInput,
-  column: string | undefined,
+  wanted: WantedColumns,
   signal?: AbortSignal,
 ): Promise<AttributeTable | undefined> {
   const beside = await input.beside('.dbf');
-  if (beside !== undefined) return openAttributes(beside, column, signal);
-  if (column === undefined) return undefined;
+  if (beside !== undefined) return openAttributes(beside, wanted, signal);
+  if (wanted.naming === undefined) return undefined;
   throw new FormatError('format/missing-file', 'There is no attribute table to name the polygons from.', {
     expected: 'a file beside it that ends in .dbf',
     got: 'none',
@@ -259,7 +274,7 @@ function readShape(reading: Reading, view: DataView, attribute: AttributeRecord 
   const type = view.getInt32(0, true);
   if (POLYGONS.has(type)) readRings(columns, view, at);
   else if (type !== NULL_SHAPE && !OTHERS.has(type)) throw damaged('a kind of shape', `type ${type}`, at);
-  endRecord(reading, foundIn(type));
+  if (endRecord(reading, foundIn(type))) reading.forZones.attributes?.add(attribute?.properties);
 }
 
 function foundIn(type: number): FoundGeometries {

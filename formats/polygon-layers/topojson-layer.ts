@@ -7,12 +7,23 @@ import { isTopoJson, topoJsonFeatures } from '../topojson.ts';
 import { need } from './byte-window.ts';
 import { beginPart, beginPolygon, endRing, isFull } from './layer-columns.ts';
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
+import type { PolygonFormat } from './polygon-format.ts';
+
+/** TopoJSON. */
+export const TOPOJSON: PolygonFormat = {
+  name: 'topojson',
+  title: 'TopoJSON',
+  endings: ['.topojson'],
+  isLayered: true,
+  tells: ({ json }) => json === 'topology',
+  open: () => ({ read: readTopology, stated: undefined, geographic: true }),
+};
 
 /**
  * Reads one object of a TopoJSON topology. The whole topology is held in memory, because any polygon may refer to any
  * arc.
  */
-export async function* readTopology(reading: Reading): AsyncGenerator<void, void, undefined> {
+async function* readTopology(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { input, options } = reading;
   const root = await readRoot(reading);
   // Throws if the topology is malformed or `layer` is not one of its objects.
@@ -50,5 +61,5 @@ function readMember(reading: Reading, { id, properties, polygons, found }: RawFe
       endRing(columns);
     }
   }
-  endRecord(reading, found);
+  if (endRecord(reading, found)) reading.forZones.attributes?.add(properties);
 }

@@ -6,7 +6,24 @@ import { readGeometry, skipSpace } from '../result-sets/wkt.ts';
 import { skipMark } from './geojson-collection.ts';
 import { appendRing, beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { endRecord, type Reading, readRecord } from './layer-reading.ts';
+import type { PolygonFormat } from './polygon-format.ts';
 import { findRecord } from './wkt-record.ts';
+
+/** WKT, one geometry after the other. */
+export const WKT: PolygonFormat = {
+  name: 'wkt',
+  title: 'WKT',
+  endings: ['.wkt'],
+  tells: ({ head, start }) => BEGINNING.test(head.toString('latin1', start, start + 40)),
+  open: () => ({ read: readWktLines, stated: undefined, geographic: false }),
+};
+
+/**
+ * Matches the start of a WKT text: a comment, or the keyword of a geometry. The number of a coordinate system may
+ * precede the keyword.
+ */
+const BEGINNING =
+  /^(#|(SRID\s*=\s*\d+\s*;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|SURFACE|CURVE)|(SRID\s*=\s*\d+\s*;\s*)?GEOMETRYCOLLECTION)/i;
 
 /**
  * Reads a text of geometries in well-known text. Each geometry begins on a new line, and may span several lines. The
@@ -15,7 +32,7 @@ import { findRecord } from './wkt-record.ts';
  *
  * `SRID=…;` before the first geometry states the coordinate system of all geometries.
  */
-export async function* readWktLines(reading: Reading): AsyncGenerator<void, void, undefined> {
+async function* readWktLines(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window } = reading;
   await skipMark(window);
   let index = 0;

@@ -97,7 +97,11 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     { raster: '@zipped.tif.gz' },
     /^zipped\.tif\.gz: .+ got a gzip file\. Unpack it first.+gunzip\.$/,
   ],
-  ['a file without zones', { zones: '@raster.tif' }, /^raster\.tif: .+ cannot be JSON\..+ogr2ogr\.$/],
+  [
+    'a file without zones',
+    { zones: '@raster.tif' },
+    /^raster\.tif: The format .+ got a TIFF image\. Name a file of polygons\.$/,
+  ],
   [
     'coordinate systems that differ',
     { raster: '@utm.tif' },

@@ -1,0 +1,39 @@
+import type { Buffer } from 'node:buffer';
+import type { ByteWindow } from './byte-window.ts';
+import type { LayerInput } from './layer-input.ts';
+import type { OpenedFormat } from './layer-reading.ts';
+import type { PolygonLayerFormat } from './polygon-layer.ts';
+
+/** Number of bytes at the start of a file that are used to detect the format. */
+export const HEAD_BYTES = 65_536;
+
+/** What is known of a file before its format is. */
+export interface FileStart {
+  /** The first bytes of the file: at least {@link HEAD_BYTES}, if the file has so many. */
+  readonly head: Buffer;
+  /** Where its text begins, behind a byte order mark and white space. */
+  readonly start: number;
+  /** Its extension in lower case, without that of gzip. */
+  readonly ending: string;
+  /** The kind of the JSON object with which the text begins; undefined if it begins otherwise. */
+  readonly json: 'topology' | 'single' | 'collection' | undefined;
+  readonly window: ByteWindow;
+}
+
+/**
+ * A format of polygon layers. `polygon-formats.ts` lists all of them, and everything that reads polygons goes by this list.
+ */
+export interface PolygonFormat {
+  readonly name: PolygonLayerFormat;
+  /** What users call it, with an article where it needs one. */
+  readonly title: string;
+  /** Extensions of its files, in lower case. They decide if the content does not. */
+  readonly endings: readonly string[];
+  /** Whether its reader needs the exact file size, so that a file cannot be gzipped. Default: false. */
+  readonly isBinary?: boolean;
+  /** Whether its layers have names, of which the option `layer` chooses. Default: false. */
+  readonly isLayered?: boolean;
+  /** Whether a file is of this format, judged by its content. */
+  tells(file: FileStart): boolean | Promise<boolean>;
+  open(input: LayerInput): OpenedFormat | Promise<OpenedFormat>;
+}

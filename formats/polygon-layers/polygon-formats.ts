@@ -1,0 +1,10 @@
+import { FLATGEOBUF } from './flatgeobuf.ts';
+import { GEOJSON } from './geojson-layer.ts';
+import { GEOJSON_LINES } from './geojson-lines.ts';
+import type { PolygonFormat } from './polygon-format.ts';
+import { SHAPEFILE } from './shapefile.ts';
+import { TOPOJSON } from './topojson-layer.ts';
+import { WKT } from './wkt-lines.ts';
+
+/** All formats of polygon layers. A file is of the first that tells it. */
+export const POLYGON_FORMATS: readonly PolygonFormat[] = [FLATGEOBUF, SHAPEFILE, TOPOJSON, GEOJSON_LINES, GEOJSON, WKT];
