@@ -4,6 +4,7 @@ import type { Geometry, MultiPolygon, Polygon } from 'geojson';
 import type { LayerInput } from '../../formats/polygon-layers/layer-input.ts';
 import { openLayer, readLayer } from '../../formats/polygon-layers/open-polygon-layer.ts';
 import type { PolygonLayerOptions } from '../../formats/polygon-layers/polygon-layer.ts';
+import type { AttributeReader } from '../../formats/zone-attributes.ts';
 import type { ReadZones } from '../../formats/zones.ts';
 import type { Parts, Ring } from '../fixtures/random-zones.ts';
 
@@ -55,8 +56,9 @@ export async function readBytes(
   options: PolygonLayerOptions = {},
   sizes?: BlockSizes,
   beside?: Readonly<Record<string, Uint8Array>>,
+  attributes?: AttributeReader,
 ): Promise<ReadZones> {
-  return readLayer(await openLayer(memoryInput(bytes, sizes, beside), options));
+  return readLayer(await openLayer(memoryInput(bytes, sizes, beside), options, { attributes }));
 }
 
 /** Reads all zones of a polygon file given as text. */

@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { PolygonLayerFormat, PolygonLayerOptions } from '../../../formats/polygon-layers/polygon-layer.ts';
+import { attributeReader } from '../../../formats/zone-attributes.ts';
 import type { ReadZones } from '../../../formats/zones.ts';
 import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
@@ -124,12 +125,16 @@ const policy: fc.Arbitrary<PolygonLayerOptions> = fc.record({
 
 describe.each(FORMATS)('the reader of %s', (format) => {
   // A file cannot have more vertices than bytes. TopoJSON is the exception, because its rings share arcs.
-  const read = (bytes: Uint8Array, options: PolygonLayerOptions, sizes?: BlockSizes) => {
+  const read = async (bytes: Uint8Array, options: PolygonLayerOptions, sizes?: BlockSizes) => {
     const beside = { '.dbf': dbaseOf('name', [...names, 'd']) };
-    return expectAnswer(
-      readBytes(bytes, options, sizes, beside),
-      (format === 'topojson' ? 100 : 1) * (bytes.length + 1),
-    );
+    const attributes = attributeReader('all', 'layer');
+    const answer = readBytes(bytes, options, sizes, beside, attributes);
+    await expectAnswer(answer, (format === 'topojson' ? 100 : 1) * (bytes.length + 1));
+    const zones = await answer.catch(() => undefined);
+    if (zones === undefined) return;
+    // Every zone has a row of each attribute.
+    for (const { column } of attributes.finish().attributes)
+      expect(column.type === 'string' ? column.codes.length : column.values.length).toBe(zones.zones.names.length);
   };
 
   test('reads the unchanged file', async () => {
@@ -171,7 +176,13 @@ test.prop([changes, policy, blockSizes], { numRuns: caseCount(1000) })(
   (list, options, sizes) => {
     const dbf = changed(dbaseOf('name', [...names, 'd']), list);
     return expectAnswer(
-      readBytes(VALID.shapefile, { id: 'name', ...options }, sizes, { '.dbf': dbf, '.prj': dbf, '.cpg': dbf }),
+      readBytes(
+        VALID.shapefile,
+        { id: 'name', ...options },
+        sizes,
+        { '.dbf': dbf, '.prj': dbf, '.cpg': dbf },
+        attributeReader('all', 'layer'),
+      ),
       100,
     );
   },
