@@ -78,7 +78,7 @@ export interface GeoTiffSource extends RasterSource {
 /**
  * Opens one band of the first image of a GeoTIFF, to be read window by window.
  *
- * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW and PackBits;
+ * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW, PackBits and Zstandard;
  * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32, u64, i64, f64.
  * Cells are read bit for bit.
  * Samples of 1, 2 or 4 bits without a sign become u8 as they are (0 may mean white, and palettes are not applied), and

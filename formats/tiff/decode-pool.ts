@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { DeviceLostError } from '../../primitives/checks/errors.ts';
 import { createThreadPool } from '../thread-pool.ts';
+import { loadDecoder } from './decode.ts';
 import { decodeRun, type RunRequest } from './decode-run.ts';
 
 /** Threads that decode blocks. The cells are written directly to memory that is shared with the caller. */
@@ -40,6 +41,7 @@ export function createDecodePool(threads?: number, start: () => Worker = startDe
         await pool.run(request, request.file, []);
       } catch (error) {
         if (!(error instanceof DeviceLostError) || error.code === 'device/closed') throw error;
+        await loadDecoder(request.coding);
         decodeRun(request);
       }
     },

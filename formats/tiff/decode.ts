@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { inflate, inflateSync } from 'node:zlib';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { messageOf } from '../../primitives/checks/message-of.ts';
+import { loadZstd, type Unpack } from '../zstd.ts';
 import { type BlockCoding, rowBytes, storedBytes } from './layout.ts';
 import { unpackLzw } from './lzw.ts';
 import { unpackPackBits } from './packbits.ts';
@@ -22,6 +23,7 @@ export async function decodeBlock(
   file: string,
   block: number,
 ): Promise<Words> {
+  await loadDecoder(coding);
   if (coding.compression !== 'deflate') return decodeBlockNow(packed, size, coding, file, block);
   const bytes = await inflateBytes(packed, inflateOptions(size, coding)).catch((cause: unknown) => {
     throw notInflated(file, block, cause);
@@ -29,7 +31,15 @@ export async function decodeBlock(
   return toSamples(bytes, size, coding, file, block);
 }
 
-/** Like {@link decodeBlock}, but synchronous. */
+/** Loads what {@link decodeBlockNow} needs for blocks of this coding. */
+export async function loadDecoder({ compression }: BlockCoding): Promise<void> {
+  if (compression === 'zstd') unpackZstd ??= await loadZstd();
+}
+
+/** The decoder of Zstandard, once it is loaded. */
+let unpackZstd: Unpack | undefined;
+
+/** Like {@link decodeBlock}, but synchronous. {@link loadDecoder} must have resolved. */
 export function decodeBlockNow(
   packed: Uint8Array,
   size: number,
@@ -50,6 +60,7 @@ function unpack(packed: Uint8Array, size: number, coding: BlockCoding, file: str
   if (compression === 'none') return packed.length < size ? padded(packed, size) : packed;
   if (compression === 'packbits') return unpackPackBits(packed, size);
   if (compression === 'deflate') return inflateNow(packed, size, coding, file, block);
+  if (compression === 'zstd') return unzstdNow(packed, coding, file, block);
   const bytes = unpackLzw(packed, size);
   if (bytes === undefined) throw corrupt(file, block, 'it holds a code that is not valid in LZW at that place');
   return bytes;
@@ -80,12 +91,22 @@ function inflateNow(packed: Uint8Array, size: number, coding: BlockCoding, file:
   }
 }
 
-/**
- * Options of zlib for decompressing a block. The block may have more than `size` bytes, because the last strip may be
- * padded to the size of the other strips.
- */
+function unzstdNow(packed: Uint8Array, coding: BlockCoding, file: string, block: number): Uint8Array {
+  try {
+    return unpackZstd!(packed, mostBytes(coding));
+  } catch (cause) {
+    throw corrupt(file, block, `Zstandard says "${messageOf(cause)}"`, cause);
+  }
+}
+
+/** Maximum bytes of a block. The last strip may be padded to the size of the other strips. */
+function mostBytes(coding: BlockCoding): number {
+  return coding.blockRows * rowBytes(coding);
+}
+
+/** Options of zlib for decompressing a block. It may have more than `size` bytes; see {@link mostBytes}. */
 function inflateOptions(size: number, coding: BlockCoding): InflateOptions {
-  return { chunkSize: size + CHUNK_SLACK, maxOutputLength: coding.blockRows * rowBytes(coding) + CHUNK_SLACK };
+  return { chunkSize: size + CHUNK_SLACK, maxOutputLength: mostBytes(coding) + CHUNK_SLACK };
 }
 
 /**

@@ -6,7 +6,7 @@ import { damaged, type TiffDirectory } from './directory.ts';
 import type { SampleBytes } from './samples.ts';
 
 /** Compression of blocks. */
-export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits';
+export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits' | 'zstd';
 
 /**
  * Predictor that was applied to the samples of a block before compression: `difference` (predictor 2) stores
@@ -165,6 +165,7 @@ const COMPRESSIONS: ReadonlyMap<number, Compression> = new Map([
   [8, 'deflate'],
   [32946, 'deflate'],
   [32773, 'packbits'],
+  [50000, 'zstd'],
 ]);
 
 const OTHER_COMPRESSIONS: ReadonlyMap<number, string> = new Map([
@@ -176,7 +177,6 @@ const OTHER_COMPRESSIONS: ReadonlyMap<number, string> = new Map([
   [34712, 'JPEG 2000'],
   [34887, 'LERC'],
   [34925, 'LZMA'],
-  [50000, 'Zstandard'],
   [50001, 'WebP'],
   [50002, 'JPEG XL'],
 ]);
@@ -194,7 +194,7 @@ const OTHER_TYPE =
   'Rewrite it with gdal_translate -ot Float64 -co COMPRESS=DEFLATE, which keeps values of up to 53 bits.';
 
 const EXPECTED: Readonly<Record<string, string>> = {
-  compression: 'none, deflate, LZW or PackBits',
+  compression: 'none, deflate, LZW, PackBits or Zstandard',
   'sample-type':
     'u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, or 1, 2 or 4 bits without a sign, the same in all bands',
   colours: 'grey, palette or RGB',
@@ -208,7 +208,7 @@ async function readPredictor(
   file: string,
 ): Promise<Predictor> {
   const code = (await directory.number('predictor')) ?? 1;
-  const applies = compression === 'lzw' || compression === 'deflate';
+  const applies = compression === 'lzw' || compression === 'deflate' || compression === 'zstd';
   if (code === 1 || !applies) return 'none';
   if (code === 2 && bits >= 8) return 'difference';
   if (code === 3 && isFloat(sample)) return 'float';
@@ -302,8 +302,14 @@ function deriveCounts(
   });
 }
 
-/** Maximum number of decompressed bytes per compressed byte. */
-const MAX_EXPANSION: Readonly<Record<Compression, number>> = { none: 1, packbits: 64, deflate: 1032, lzw: 4096 };
+/** Maximum number of decompressed bytes per compressed byte. Zstandard repeats a byte 2^17 times in a block of 4 bytes. */
+const MAX_EXPANSION: Readonly<Record<Compression, number>> = {
+  none: 1,
+  packbits: 64,
+  deflate: 1032,
+  lzw: 4096,
+  zstd: 2 ** 15,
+};
 
 function checkBlock(
   source: ByteSource,

@@ -37,6 +37,7 @@ export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
   deflate: 16 * 2 ** 20,
   lzw: 2 ** 20,
   packbits: 2 ** 20,
+  zstd: 2 ** 20,
 };
 
 /** Lists the pieces that intersect a window. */

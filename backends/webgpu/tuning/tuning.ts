@@ -169,7 +169,7 @@ export const defaultTuning: Tuning = {
     tries: 64,
   },
   lines: { threads: 256, items: 16 },
-  merge: { threads: 256, items: 7 },
+  merge: { threads: 128, items: 11 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',

@@ -6,7 +6,7 @@ import { bitWords, countBits, isSet } from '../bits.ts';
 import { storedType } from '../stored-type.ts';
 import { ValueFault } from '../table-errors.ts';
 import type { TableField } from '../table-file.ts';
-import type { Unpack } from '../zstd.ts';
+import type { Unpack } from '../../zstd.ts';
 import { readDeltaLengths, readDeltaPrefixes, readDeltas } from './delta.ts';
 import { readHybrid, readValidity } from './hybrid.ts';
 import { gather, newValues, type PlainColumn, readPlain, requireBytes, type Values, valueBytes } from './plain.ts';

@@ -13,9 +13,10 @@ import { openPooledGpu } from '../../support/pooled-gpu.ts';
 
 /** Workgroups as GPUs have them, and some whose tiles have few rows, with and without subgroups. */
 const tunings = [
-  { merge: { threads: 4, items: 3 } },
+  // A workgroup has at least the threads of a subgroup, of which GPUs have 32.
+  { merge: testAdapter() === 'hardware' ? { threads: 32, items: 1 } : { threads: 4, items: 3 } },
   { merge: { threads: 4, items: 3 }, subgroups: false },
-  { merge: { threads: 256, items: 7 } },
+  { merge: { threads: 128, items: 11 } },
   { merge: { threads: 1, items: 4 }, subgroups: false },
 ];
 

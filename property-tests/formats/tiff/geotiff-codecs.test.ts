@@ -63,6 +63,60 @@ describe('PackBits', () => {
   );
 });
 
+/** A frame of Zstandard (RFC 8878) with these blocks, as raw bytes or as a repeated byte. */
+function zstdFrame(blocks: readonly (Uint8Array | { readonly byte: number; readonly times: number })[]): Uint8Array {
+  // The head has a window of 128 KiB, and no length of the contents.
+  const parts: Uint8Array[] = [Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 0x38)];
+  for (const [at, block] of blocks.entries()) {
+    const isRaw = block instanceof Uint8Array;
+    const head = Number(at === blocks.length - 1) + (isRaw ? 0 : 2) + 8 * (isRaw ? block.length : block.times);
+    parts.push(Uint8Array.of(head & 255, (head >> 8) & 255, head >> 16));
+    parts.push(isRaw ? block : Uint8Array.of(block.byte));
+  }
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+describe('Zstandard', () => {
+  const tags = { compression: [50000] };
+  const pieces = fc
+    .array(
+      fc.oneof(
+        fc.uint8Array({ minLength: 1, maxLength: 9 }),
+        fc.record({ byte: fc.nat(255), times: fc.integer({ min: 1, max: 9 }) }),
+      ),
+      { minLength: 1, maxLength: 8 },
+    )
+    .map((blocks) => ({
+      packed: zstdFrame(blocks),
+      plain: blocks.flatMap((one) => (one instanceof Uint8Array ? [...one] : Array(one.times).fill(one.byte))),
+    }));
+  const whole = { column: 0, row: 0, columns: 4, rows: 3 };
+
+  test.prop([pieces])('blocks have the cells that were packed, or are refused', async ({ packed, plain }) => {
+    const source = await openGeoTiff(craftedTiff(tags, packed));
+    if (plain.length === 12) expect([...(await source.read(whole))]).toEqual(plain);
+    else await expect(source.read(whole)).rejects.toMatchObject({ code: 'format/damaged-tiff', place: { block: 0 } });
+  });
+
+  test.prop([fc.nat(30), fc.nat(255)])('damaged blocks are read or refused', async (at, byte) => {
+    const packed = zstdFrame([Uint8Array.of(1, 2, 3), { byte: 7, times: 9 }]);
+    packed[at % packed.length] = byte;
+    const source = await openGeoTiff(craftedTiff(tags, packed));
+    const cells = await source.read(whole).catch((error: { code: string }) => error.code);
+    if (typeof cells === 'string') expect(cells).toBe('format/damaged-tiff');
+    else expect(cells.length).toBe(12);
+  });
+
+  test('a block that claims 2^29 bytes is refused before it takes memory', async () => {
+    const tall = { ...tags, imageWidth: [2 ** 15], imageLength: [2 ** 14], rowsPerStrip: [2 ** 14] };
+    const packed = new Uint8Array(2 ** 15);
+    const source = await openGeoTiff(craftedTiff(tall, packed));
+    await expect(source.read({ column: 0, row: 0, columns: 1, rows: 1 })).rejects.toMatchObject({
+      code: 'format/damaged-tiff',
+    });
+  });
+});
+
 describe('a raster packed by', () => {
   const plain = Uint8Array.from({ length: 12 }, (_, i) => i);
   const runs = Uint8Array.of(11, ...plain);
@@ -70,6 +124,7 @@ describe('a raster packed by', () => {
     ['LZW', 5, packLzw(plain)],
     ['LZW before TIFF 6.0', 5, packLzw(plain, 4094, true)],
     ['PackBits', 32773, runs],
+    ['Zstandard', 50000, zstdFrame([plain])],
   ])('%s is read', async (_, compression, packed) => {
     const source = await openGeoTiff(craftedTiff({ compression: [compression] }, packed));
     expect([...(await source.read({ column: 1, row: 1, columns: 2, rows: 2 }))]).toEqual([5, 6, 9, 10]);

@@ -170,7 +170,7 @@ describe('an unsupported GeoTIFF', () => {
   const kinds: [string, Tags, string][] = [
     ['JPEG', { compression: [7] }, 'format/unsupported-compression'],
     ['WebP', { compression: [50001] }, 'format/unsupported-compression'],
-    ['Zstandard', { compression: [50000] }, 'format/unsupported-compression'],
+    ['JPEG XL', { compression: [50002] }, 'format/unsupported-compression'],
     ['LERC', { compression: [34887] }, 'format/unsupported-compression'],
     ['code 12345', { compression: [12345] }, 'format/unsupported-compression'],
     ['f128', { bitsPerSample: [128], sampleFormat: [3] }, 'format/unsupported-sample-type'],

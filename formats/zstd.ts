@@ -1,7 +1,10 @@
-/** A function that decompresses bytes. `length` is the decompressed length, which must be known. */
+/**
+ * A function that decompresses bytes. `length` is the decompressed length, or more. If the bytes are damaged, or decompress
+ * to more, it returns fewer than `length` bytes or throws.
+ */
 export type Unpack = (bytes: Uint8Array, length: number) => Uint8Array;
 
-/** Maximum decompressed length. The limit is needed, because the decoder does not notice when it runs out of memory. */
+/** Maximum bytes, packed and unpacked. The limit is needed, because the decoder does not notice when it runs out of memory. */
 const MAX_BYTES = 2 ** 29;
 
 let loading: Promise<Unpack> | undefined;
@@ -17,7 +20,7 @@ async function load(): Promise<Unpack> {
   const decoder = new ZSTDDecoder();
   await decoder.init();
   return (bytes, length) => {
-    if (length > MAX_BYTES) throw new RangeError(`it would unpack to ${length} bytes`);
+    if (bytes.length + length > MAX_BYTES) throw new RangeError(`${bytes.length} bytes would unpack to ${length}`);
     return length === 0 ? bytes.subarray(0, 0) : decoder.decode(bytes, length);
   };
 }
