@@ -7,6 +7,8 @@ import { BaseSequencer } from 'vitest/node';
 const LONGEST = [
   'package',
   'guide',
+  'failing-redis',
+  'dying-workers',
   'browser-open',
   'track-cells',
   'faults-prepared',

@@ -238,7 +238,7 @@ function testMemory({ name, open }: TestBackend): void {
       checks.push([way, await keep(context, data)]);
     }
     for (let i = 0; i < 2; i++) {
-      await collectUntil(() => false, 2);
+      await collectUntil(() => false, 1);
       await overwrite(context);
     }
     for (const [way, check] of checks) {
@@ -259,22 +259,22 @@ test('results of prepared pipelines that nobody refers to are used again', async
   for (let round = 0; round < 3; round++) {
     for (let i = 0; i < 10; i++) prepared({ x });
     sizes.push(prepared.bytes);
-    await collectUntil(() => false, 3);
+    await collectUntil(() => false, 1);
   }
   expect(sizes).toEqual(sizes.map(() => sizes[0]));
   await context.close();
 });
 
 describe('in development', () => {
-  const mode = process.env['NODE_ENV'];
+  const mode = process.env.NODE_ENV;
   const told: QuadrilleWarning[] = [];
   const open = (as: string): Context => {
-    process.env['NODE_ENV'] = as;
+    process.env.NODE_ENV = as;
     return new Context(createReferenceBackend(), undefined, (warning) => told.push(warning));
   };
   const live = ({ backend }: Context): number => backend.counters.liveBuffers;
   afterEach(() => {
-    process.env['NODE_ENV'] = mode;
+    process.env.NODE_ENV = mode;
     told.length = 0;
   });
 
@@ -316,10 +316,10 @@ describe('in development', () => {
       context.dispose(context.column(Float32Array.of(i)));
       context.scope(() => void context.column(Float32Array.of(i)));
     }
-    await collectUntil(() => false, 3);
+    await collectUntil(() => false, 1);
     expect(await context.read(kept)).toEqual(Float32Array.of(7));
     await context.close();
-    await collectUntil(() => false, 3);
+    await collectUntil(() => false, 1);
     expect(told).toEqual([]);
   });
 

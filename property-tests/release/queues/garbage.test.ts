@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path';
 import { Queue, Worker } from 'bullmq';
 import { describe, expect } from 'vitest';
-import { readThrown } from '../../graph/remote/job-wire.ts';
-import { checkJobAnswer, checkJobData } from '../../queues/job-messages.ts';
-import { fc, test } from '../law-test.ts';
-import { onQueue, someChores } from './chores.ts';
-import { describeFaults, type FaultPlace, until } from './faults.ts';
-import * as functions from './queue-functions.ts';
+import { readThrown } from '../../../graph/remote/job-wire.ts';
+import { checkJobAnswer, checkJobData } from '../../../queues/job-messages.ts';
+import { fc, test } from '../../law-test.ts';
+import { onQueue, someChores } from '../../queues/chores.ts';
+import { describeFaults, type FaultPlace, until } from '../../queues/faults.ts';
+import * as functions from '../../queues/queue-functions.ts';
 
 const good = { run: 'r', job: 'j', module: 'own', name: 'double', payload: { inline: '' } };
 const hash = 'a'.repeat(64);

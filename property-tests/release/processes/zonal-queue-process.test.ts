@@ -4,10 +4,10 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { builtCommand } from '../support/built-package.ts';
-import { collection, openWorkshop, rectangle, zone } from '../support/cli-support.ts';
-import { describeWithRedis, startRedis } from '../support/redis-server.ts';
-import { zonalHere } from './zonal-queue-support.ts';
+import { zonalHere } from '../../cli/zonal-queue-support.ts';
+import { builtCommand } from '../../support/built-package.ts';
+import { collection, openWorkshop, rectangle, zone } from '../../support/cli-support.ts';
+import { describeWithRedis, startRedis } from '../../support/redis-server.ts';
 
 const BIN = await builtCommand();
 /** The zones lie on five of them. */

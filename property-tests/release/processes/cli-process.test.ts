@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { testAdapter } from '../../backends/webgpu-node/index.ts';
-import { useSoftwareVulkan, useSystemVulkan } from '../../backends/webgpu-node/software-vulkan.ts';
-import { hasGpuNode } from '../../backends/webgpu-node/vulkan-drivers.ts';
-import { someOf, THOROUGH } from '../cases.ts';
-import { builtCommand } from '../support/built-package.ts';
-import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
+import { testAdapter } from '../../../backends/webgpu-node/index.ts';
+import { useSoftwareVulkan, useSystemVulkan } from '../../../backends/webgpu-node/software-vulkan.ts';
+import { hasGpuNode } from '../../../backends/webgpu-node/vulkan-drivers.ts';
+import { someOf, THOROUGH } from '../../cases.ts';
+import { builtCommand } from '../../support/built-package.ts';
+import { collection, openWorkshop, rectangle, type Workshop, zone } from '../../support/cli-support.ts';
 
 const BIN = await builtCommand();
 let shop: Workshop;

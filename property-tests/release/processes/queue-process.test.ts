@@ -4,12 +4,12 @@ import { mkdir } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { graph, type WorkQueue } from '../../graph/index.ts';
-import { redisQueue } from '../../queues/index.ts';
-import { test } from '../law-test.ts';
-import { builtCommand } from '../support/built-package.ts';
-import { openWorkshop, type Workshop } from '../support/cli-support.ts';
-import { describeWithRedis, hasRedis, startRedis, type TestRedis } from '../support/redis-server.ts';
+import { graph, type WorkQueue } from '../../../graph/index.ts';
+import { redisQueue } from '../../../queues/index.ts';
+import { test } from '../../law-test.ts';
+import { builtCommand } from '../../support/built-package.ts';
+import { openWorkshop, type Workshop } from '../../support/cli-support.ts';
+import { describeWithRedis, hasRedis, startRedis, type TestRedis } from '../../support/redis-server.ts';
 
 const BIN = await builtCommand();
 const MODULE = `

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { onQueue, someChores } from './chores.ts';
-import { began, describeFaults, LOCK, until } from './faults.ts';
-import * as functions from './queue-functions.ts';
-import { startProxy } from './redis-proxy.ts';
+import { onQueue, someChores } from '../../queues/chores.ts';
+import { began, describeFaults, LOCK, until } from '../../queues/faults.ts';
+import * as functions from '../../queues/queue-functions.ts';
+import { startProxy } from '../../queues/redis-proxy.ts';
 
 describeFaults('a connection', { usual: 1, concurrent: true }, (fault) => {
   for (const how of ['cut', 'freeze'] as const) {

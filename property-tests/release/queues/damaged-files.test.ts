@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { onQueue, type Random, someChores } from './chores.ts';
-import { began, describeFaults, until } from './faults.ts';
-import * as functions from './queue-functions.ts';
-import { startCompiled } from './queue-processes.ts';
+import { onQueue, type Random, someChores } from '../../queues/chores.ts';
+import { began, describeFaults, until } from '../../queues/faults.ts';
+import * as functions from '../../queues/queue-functions.ts';
+import { startCompiled } from '../../queues/queue-processes.ts';
 
 /** Chores of which each needs files of its own both ways: two are too large for one job. */
 const largeChores = (random: Random, count: number) =>

@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { WIRE_VERSION } from '../../graph/remote/wire-form.ts';
-import { serveQueue } from '../../queues/index.ts';
-import { onQueue, Random, someChores } from './chores.ts';
-import { began, describeFaults, until } from './faults.ts';
-import { type Chore, forever } from './queue-functions.ts';
-import { queueFolder, startCompiled, startWorker, type WorkerProcess } from './queue-processes.ts';
+import { WIRE_VERSION } from '../../../graph/remote/wire-form.ts';
+import { serveQueue } from '../../../queues/index.ts';
+import { onQueue, Random, someChores } from '../../queues/chores.ts';
+import { began, describeFaults, until } from '../../queues/faults.ts';
+import { type Chore, forever } from '../../queues/queue-functions.ts';
+import { queueFolder, startCompiled, startWorker, type WorkerProcess } from '../../queues/queue-processes.ts';
 
 const jobId = ({ value }: Chore): string => `c${value}`;
 

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { inProcessQueue, type WorkQueue } from '../../graph/index.ts';
-import { writeItem } from '../../graph/remote/job-wire.ts';
-import { packed } from '../../graph/remote/wire.ts';
-import { onQueue, type Random, someChores } from './chores.ts';
-import { began, describeFaults, type FaultPlace, LOCK, until } from './faults.ts';
-import * as functions from './queue-functions.ts';
+import { inProcessQueue, type WorkQueue } from '../../../graph/index.ts';
+import { writeItem } from '../../../graph/remote/job-wire.ts';
+import { packed } from '../../../graph/remote/wire.ts';
+import { onQueue, type Random, someChores } from '../../queues/chores.ts';
+import { began, describeFaults, type FaultPlace, LOCK, until } from '../../queues/faults.ts';
+import * as functions from '../../queues/queue-functions.ts';
 
 describeFaults('faults of workers', { usual: 2, concurrent: true }, (fault) => {
   fault('killed at any time', async (place, random) => {
@@ -119,7 +119,7 @@ describeFaults('faults of workers', { usual: 2, concurrent: true }, (fault) => {
 
   fault('with clocks that are an hour off, give times of the clock of the parent', async (place, random) => {
     const hours = [1, -1, 2][random.between(0, 3)]!;
-    const NODE_OPTIONS = `--import=${new URL('shifted-clock.mjs', import.meta.url)}`;
+    const NODE_OPTIONS = `--import=${new URL('../../queues/shifted-clock.mjs', import.meta.url)}`;
     await place.worker({}, { NODE_OPTIONS, QUADRILLE_TEST_CLOCK: `${hours * 3_600_000}` });
     const queue = await place.queue();
     const run = await queue.openRun();

@@ -1,9 +1,9 @@
 import { mkdirSync, rmdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { onQueue, someChores } from './chores.ts';
-import { began, describeFaults, until } from './faults.ts';
-import * as functions from './queue-functions.ts';
+import { onQueue, someChores } from '../../queues/chores.ts';
+import { began, describeFaults, until } from '../../queues/faults.ts';
+import * as functions from '../../queues/queue-functions.ts';
 
 /** Lets clients say where the server writes its files. */
 const PROTECTED = ['--enable-protected-configs', 'yes'];
