@@ -31,8 +31,8 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * longitudes cause the notes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
  *
  * Of the attributes of a zone (the members of its `properties`; the columns of FlatGeobuf and of a `.dbf` file), those of
- * `options.attributes` are given as columns. If an object names a member twice, the last one counts, of a `.dbf` file the
- * first. Dates of a `.dbf` file are texts such as `2026-11-30`. `zones/attributes-as-text` notes attributes whose values
+ * `options.attributes` are given as columns. If an object names a member twice, the last one counts; of columns with
+ * equal names the first, with the note `zones/repeated-attributes`. Dates of a `.dbf` file are texts such as `2026-11-30`. `zones/attributes-as-text` notes attributes whose values
  * differ in kind, `zones/unread-attributes` those whose type is not read (bytes and memos).
  *
  * @throws FormatError if the file is missing, of an unknown format, or damaged (errors of JSON have line and column); also

@@ -18,6 +18,8 @@ export interface AttributeTable {
   /** The code page that the `.cpg` file or, without it, the language byte states, if it is unknown. */
   readonly unknownPage: string | undefined;
   readonly columns: readonly string[];
+  /** Names of wanted columns that another column before them has; these are not read. */
+  readonly repeated: readonly string[];
   /** Names of wanted columns whose values are of a type that is not read, such as memos. */
   readonly unread: readonly string[];
 }
@@ -73,9 +75,10 @@ async function startTable(
   const recordBytes = window.bytes.readUInt16LE(window.at + 10);
   if (headBytes < 33 || recordBytes < 1) throw malformed(input.file, 'lengths of a head and a record', 'none');
   await requireBytes(window, input, headBytes);
-  const fields = fieldsOf(window.bytes.subarray(window.at, window.at + headBytes), decode);
+  const fields = fieldsOf(window.bytes.subarray(window.at, window.at + headBytes), recordBytes, decode);
   const field = naming === undefined ? undefined : namingField(fields, naming, input.file);
-  const wanted = fields.filter(({ name }, at) => wants(name) && fields.findIndex((one) => one.name === name) === at);
+  const isFirst = ({ name }: Field, at: number): boolean => fields.findIndex((one) => one.name === name) === at;
+  const wanted = fields.filter((one, at) => wants(one.name) && isFirst(one, at));
   const read = wanted.filter(({ type }) => TEXTS.includes(type));
   for (const { start, length } of field === undefined ? read : [field, ...read])
     if (start + length > recordBytes)
@@ -90,6 +93,7 @@ async function startTable(
     window,
     unknownPage,
     columns: fields.map(({ name }) => name),
+    repeated: fields.filter((one, at) => wants(one.name) && !isFirst(one, at)).map(({ name }) => name),
     unread: wanted.filter((one) => !read.includes(one)).map(({ name }) => name),
     async next() {
       if (bytesThere(window) < recordBytes) await requireBytes(window, input, recordBytes);
@@ -98,7 +102,7 @@ async function startTable(
       const textOf = ({ start, length }: Field): string | null => decode(bytes, at + start, length);
       return {
         deleted: bytes[at] === DELETED,
-        value: field && textOf(field),
+        value: field && nameOf(field, textOf(field)),
         properties: Object.fromEntries(read.map((one) => [one.name, valueOfText(one, textOf(one))])),
       };
     },
@@ -120,15 +124,19 @@ interface Field {
 
 const END_OF_FIELDS = 0x0d;
 
-function fieldsOf(head: Buffer, decode: Decoder): Field[] {
+function fieldsOf(head: Buffer, recordBytes: number, decode: Decoder): Field[] {
   const fields: Field[] = [];
+  const places: number[] = [];
+  for (let at = 32; at + 32 <= head.length && head[at] !== END_OF_FIELDS; at += 32) places.push(at);
+  // For a text column, some writers use the byte for the number of decimals as the upper byte of the length: those whose
+  // columns fill a record only so.
+  const isWide = places.reduce((sum, at) => sum + head[at + 16]!, 1) !== recordBytes;
   let start = 1;
-  for (let at = 32; at + 32 <= head.length && head[at] !== END_OF_FIELDS; at += 32) {
+  for (const at of places) {
     const end = head.indexOf(0, at);
     const name = decode(head, at, Math.min(end === -1 ? 11 : end - at, 11)) ?? '';
     const type = String.fromCharCode(head[at + 11]!);
-    // For a text column, some writers use the byte for the number of decimals as the upper byte of the length.
-    const length = head[at + 16]! + (type === 'C' ? 256 * head[at + 17]! : 0);
+    const length = head[at + 16]! + (isWide && type === 'C' ? 256 * head[at + 17]! : 0);
     fields.push({ name, type, start, length });
     start += length;
   }
@@ -146,6 +154,11 @@ function namingField(fields: readonly Field[], naming: string, file: string): Fi
     remedy: names.length === 0 ? 'There are none.' : `There are ${listNames(names, 20)}.`,
     place: { file },
   });
+}
+
+/** The text that names a polygon: as it stands, unless it stands for no value. */
+function nameOf(field: Field, text: string | null): string | null {
+  return valueOfText(field, text) === null ? null : text;
 }
 
 /**
@@ -172,7 +185,7 @@ function valueOfText({ type }: Field, text: string | null): unknown {
 
 function numberOf(text: string): unknown {
   const number = Number(text);
-  if (!Number.isFinite(number)) return text;
+  if (!Number.isFinite(number) || !/^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(text)) return text;
   return /^[+-]?\d+$/.test(text) && !Number.isSafeInteger(number) ? String(BigInt(text.replace(/^\+/, ''))) : number;
 }
 
@@ -196,9 +209,12 @@ async function decoderOf(
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const western = new TextDecoder('windows-1252');
   const decode: Decoder = (bytes, start, length) => {
-    const part = bytes.subarray(start, start + length);
+    const field = bytes.subarray(start, start + length);
+    const end = field.indexOf(0);
+    // A zero byte ends a text.
+    const part = end === -1 ? field : field.subarray(0, end);
     const text = page?.(part) ?? (isUtf8(strict, part) ? strict : western).decode(part);
-    const trimmed = text.replace(/^[\0 ]+|[\0 ]+$/g, '');
+    const trimmed = text.replace(/^ +| +$/g, '');
     return trimmed === '' ? null : trimmed;
   };
   const told = label === '' && namesPage(language) ? `LDID/${language}` : label;

@@ -92,7 +92,10 @@ export function propertiesOf(
   columns: Columns,
   wants: (name: string) => boolean,
 ): Readonly<Record<string, unknown>> {
-  const wanted = columns.map((column) => isAttribute(column) && wants(column.name));
+  const wanted = columns.map(
+    (column) =>
+      isAttribute(column) && wants(column.name) && columns.find(({ name }) => name === column.name) === column,
+  );
   const values = new Map(columns.filter((_, at) => wanted[at]).map(({ name }): [string, unknown] => [name, null]));
   const stored = vectorField(feature, 1, 1);
   for (const found of storedProperties(stored, columns)) {

@@ -48,9 +48,13 @@ async function* readFeatures(reading: Reading): AsyncGenerator<void, void, undef
   const { window, input } = reading;
   const header = await readFlatGeobufHeader(window, input);
   reading.forZones.attributes?.list(header.columns.map(({ name }) => name));
-  for (const column of header.columns)
-    if (!isAttribute(column) && reading.forZones.attributes?.wants(column.name) === true)
-      reading.columns.tally.add('zones/unread-attributes', column.name);
+  for (const column of header.columns) {
+    if (reading.forZones.attributes?.wants(column.name) === true) {
+      const isFirst = header.columns.find(({ name }) => name === column.name) === column;
+      if (!isFirst) reading.columns.tally.add('zones/repeated-attributes', column.name);
+      else if (!isAttribute(column)) reading.columns.tally.add('zones/unread-attributes', column.name);
+    }
+  }
   let index = 0;
   for (; bytesThere(window) > 0 || window.base + window.end < input.size; index++) {
     const what = `Feature ${index}`;

@@ -36,6 +36,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   'polygons/short-rings': (n) =>
     `${ringsThat(n, 'has', 'have')} fewer than three vertices and ${n === 1 ? 'was' : 'were'} left out, in`,
   ...OTHER_GEOMETRY_SENTENCE,
+  'zones/repeated-attributes': (n) =>
+    `${n === 1 ? '1 attribute has' : `${n} attributes have`} the name of another before and ${n === 1 ? 'was' : 'were'} left out`,
   'zones/unread-attributes': (n) =>
     `${n === 1 ? '1 attribute is of a type that is not read and was' : `${n} attributes are of types that are not read and were`} left out`,
   'polygons/deleted-records': (n) =>

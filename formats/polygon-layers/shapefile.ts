@@ -77,6 +77,7 @@ async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefin
       reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
     }
     forZones.attributes?.list(attributes?.columns ?? []);
+    for (const name of attributes?.repeated ?? []) reading.columns.tally.add('zones/repeated-attributes', name);
     for (const name of attributes?.unread ?? []) reading.columns.tally.add('zones/unread-attributes', name);
     const beside = await input.beside('.shx');
     const end = await readHead(reading.window, input);

@@ -33,7 +33,8 @@ const BEGINNING =
  * `SRID=…;` before the first geometry states the coordinate system of all geometries.
  */
 async function* readWktLines(reading: Reading): AsyncGenerator<void, void, undefined> {
-  const { window } = reading;
+  const { window, options, input } = reading;
+  if (options.id !== undefined) throw withoutProperties(options.id, input.file);
   await skipMark(window);
   let index = 0;
   for (let line = 1; ; line++) {
@@ -54,6 +55,19 @@ async function* readWktLines(reading: Reading): AsyncGenerator<void, void, undef
     window.at = Math.min(end + 1, window.end);
     if (end === window.end) return;
   }
+}
+
+function withoutProperties(property: string, file: string): FormatError {
+  return new FormatError(
+    'format/missing-property',
+    `There is no ${JSON.stringify(property)} to name the polygons from.`,
+    {
+      expected: 'a format with properties',
+      got: 'WKT, which has geometries alone',
+      remedy: 'Name no property: polygons are named by their index.',
+      place: { file },
+    },
+  );
 }
 
 /** Number of line ends between two positions: LF, CR LF, or CR alone. */
@@ -93,7 +107,7 @@ function readGeometryText(reading: Reading, cursor: ByteCursor, { index, line }:
   if (tile.polygons > 0) appendTile(columns, tile);
   // An empty geometry is a record without rings.
   const polygons = tile.polygons + tile.empty;
-  endRecord(reading, { polygons, others: 1 - polygons });
+  if (endRecord(reading, { polygons, others: 1 - polygons })) reading.forZones.attributes?.add(undefined);
 }
 
 const SRID = /^SRID\s*=\s*(\d+)\s*;/i;

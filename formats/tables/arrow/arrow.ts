@@ -1,12 +1,12 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import type { ByteSource } from '../../tiff/byte-source.ts';
+import { loadZstd, type Unpack } from '../../zstd.ts';
 import { isSet } from '../bits.ts';
 import { unpackLz4Frame } from '../lz4.ts';
 import { type Chunk, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';
 import { asDamage, checkNames, chosenFields, ValueFault, valueError } from '../table-errors.ts';
 import type { BatchOptions, TableField, TableFile } from '../table-file.ts';
-import { loadZstd, type Unpack } from '../../zstd.ts';
 import { type CodeMap, type ColumnData, hostColumn, textCodes } from './columns.ts';
 import { type Message, type Region, readIndex } from './messages.ts';
 import { type ArrowField, Type, tableFieldOf, unreadOf } from './schema.ts';

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { CompressionCodec } from 'hyparquet/src/types.js';
-import { unpackLz4 } from '../lz4.ts';
 import { loadZstd, type Unpack } from '../../zstd.ts';
+import { unpackLz4 } from '../lz4.ts';
 
 /**
  * The supported codecs, which are loaded when first needed. Not every codec checks the decompressed length, so callers

@@ -182,4 +182,36 @@ describe('zones', () => {
       code: 'format/missing-property',
     });
   });
+
+  test('of a Shapefile have no name where the value is null, end texts at a zero byte, and need no decimals of texts', async () => {
+    const dbf = dbaseOf([
+      ['n', 'N', ['12', '**', ' 7']],
+      ['s', 'C', ['ab\0xyz', '\0xxxxx', 'é  \0x']],
+      ['t', 'C', ['one', 'two', '   ']],
+      ['t', 'C', ['a', 'b', 'c']],
+    ]);
+    // The byte behind the length of the first text is set, as by a writer that states decimals of texts, too.
+    dbf[32 + 32 + 17] = 1;
+    const { zones, attributes, notes } = await readShapefile(dbf, 3, { id: 'n' });
+    expect(zones.names).toEqual(['12', '7']);
+    expect(valuesOf(attributes)).toEqual([
+      ['n', 'i64', [12n, 7n]],
+      ['s', 'string', ['ab', 'é']],
+      ['t', 'string', ['one', null]],
+    ]);
+    expect(notes.map(({ code, count }) => [code, count])).toEqual(
+      expect.arrayContaining([
+        ['polygons/incomplete-records', 1],
+        ['zones/repeated-attributes', 1],
+      ]),
+    );
+  });
+
+  test('of WKT have no attributes and no property that names them', async () => {
+    const file = join(folder, 'zones.wkt');
+    await writeFile(file, 'POLYGON ((0 0, 9 0, 0 9, 0 0))\nPOLYGON ((1 1, 9 1, 1 9, 1 1))\n');
+    expect((await readZones(file, { attributes: 'all' })).attributes).toEqual([]);
+    await expect(readZones(file, { attributes: ['n'] })).rejects.toMatchObject({ code: 'format/missing-property' });
+    await expect(readZones(file, { id: 'n' })).rejects.toMatchObject({ code: 'format/missing-property' });
+  });
 });
