@@ -40,6 +40,6 @@ shared[registered] = true;
 // Tests compare the memory in use before and after. A column that an earlier test forgot must not be given back between,
 // so the columns of tests are not garbage-collected, except in the tests of that (`collecting`). With QUADRILLE_COLLECT,
 // a number of milliseconds, they are, and garbage is collected so often that a column given back too early is found.
-const interval = process.env['QUADRILLE_COLLECT'];
+const interval = process.env.QUADRILLE_COLLECT;
 if (interval === undefined) pinColumns();
 else setInterval(collect, Number(interval)).unref();
