@@ -53,10 +53,8 @@ export async function readZones(file: string, options: ZoneOptions = {}): Promis
   // Of a file that can be read only once, such as a pipe, the format is not looked for: it must be GeoJSON or TopoJSON.
   const format = input && (await formatOf(input)).name;
   if (input !== undefined && format !== 'geojson' && format !== 'topojson') return readLayerOf(input, options, format);
-  return (
-    (await readByFeature(file, options)) ??
-    parseZones(await readTextFile(file, options.memoryBytes), { ...options, file })
-  );
+  const read = format === 'geojson' ? await readByFeature(input!, options) : undefined;
+  return read ?? parseZones(await readTextFile(file, options.memoryBytes), { ...options, file });
 }
 
 async function readLayerOf(
@@ -76,14 +74,13 @@ async function readLayerOf(
  * in: `parseZones` reads that from its beginning, and its errors are those of the file.
  */
 export async function readByFeature(
-  file: string,
+  input: LayerInput,
   { attributes: chosen, onBadRecord: _, ...options }: ZoneOptions,
 ): Promise<ReadZones | undefined> {
   const { memoryBytes } = options;
-  const attributes = chosen && attributeReader(chosen, file, memoryBytes);
+  const attributes = chosen && attributeReader(chosen, input.file, memoryBytes);
   try {
-    const layer = await openLayer(await fileInput(file, memoryBytes), options, { attributes, noun: 'zone' });
-    if (layer.format !== 'geojson') return undefined;
+    const layer = await openLayer(input, { ...options, format: 'geojson' }, { attributes, noun: 'zone' });
     const read = await readPass(layer, memoryBytes, 'zone');
     // Otherwise, the system that the first features were read in was not that of the file.
     const { crs, names } = read.zones;

@@ -1,9 +1,11 @@
 import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { truncated } from '../tiff/byte-source.ts';
+import { attributeColumns } from './attribute-columns.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, withWindow } from './byte-window.ts';
 import { decoderOfLanguage, decoderOfPage, namesPage } from './code-pages.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
+import type { Reading } from './layer-reading.ts';
 
 /**
  * The attribute table of a Shapefile (`.dbf`, dBASE format). The values of one column may be used as names of the
@@ -17,11 +19,6 @@ export interface AttributeTable {
   readonly window: ByteWindow;
   /** The code page that the `.cpg` file or, without it, the language byte states, if it is unknown. */
   readonly unknownPage: string | undefined;
-  readonly columns: readonly string[];
-  /** Names of wanted columns that another column before them has; these are not read. */
-  readonly repeated: readonly string[];
-  /** Names of wanted columns whose values are of a type that is not read, such as memos. */
-  readonly unread: readonly string[];
 }
 
 export interface AttributeRecord {
@@ -31,16 +28,8 @@ export interface AttributeRecord {
    * blank.
    */
   readonly value: string | null | undefined;
-  /** The values of the wanted columns, by name; null where a value is blank. */
+  /** The values of the columns that are attributes, by name; null where a value is blank. */
   readonly properties: Readonly<Record<string, unknown>>;
-}
-
-/** Which columns of a table are read. */
-export interface WantedColumns {
-  /** The column that names the polygons. Undefined: none. */
-  readonly naming: string | undefined;
-  /** Whether the column with this name is an attribute. Default: none is. */
-  readonly wants?: ((name: string) => boolean) | undefined;
 }
 
 /** Letters of the column types whose values are stored as text: characters, numbers, dates and booleans. */
@@ -50,24 +39,16 @@ const DELETED = 42;
 const LANGUAGE = 29;
 
 /**
- * Opens the attribute table, and finds the wanted columns.
+ * Opens the attribute table, and finds the columns that name the polygons and that are attributes.
  *
  * @throws FormatError if the header is malformed, the file is shorter than the header states, or the column does not
  * exist or cannot name the polygons.
  */
-export function openAttributes(
-  input: LayerInput,
-  wanted: WantedColumns,
-  signal?: AbortSignal,
-): Promise<AttributeTable> {
-  return withWindow(input, signal, (window) => startTable(window, input, wanted));
+export function openAttributes(input: LayerInput, reading: Reading): Promise<AttributeTable> {
+  return withWindow(input, reading.signal, (window) => startTable(window, input, reading));
 }
 
-async function startTable(
-  window: ByteWindow,
-  input: LayerInput,
-  { naming, wants = () => false }: WantedColumns,
-): Promise<AttributeTable> {
+async function startTable(window: ByteWindow, input: LayerInput, reading: Reading): Promise<AttributeTable> {
   await requireBytes(window, input, 32);
   const { decode, unknownPage } = await decoderOf(input, window.bytes[window.at + LANGUAGE]!);
   const records = window.bytes.readUInt32LE(window.at + 4);
@@ -76,10 +57,9 @@ async function startTable(
   if (headBytes < 33 || recordBytes < 1) throw malformed(input.file, 'lengths of a head and a record', 'none');
   await requireBytes(window, input, headBytes);
   const fields = fieldsOf(window.bytes.subarray(window.at, window.at + headBytes), recordBytes, decode);
-  const field = naming === undefined ? undefined : namingField(fields, naming, input.file);
-  const isFirst = ({ name }: Field, at: number): boolean => fields.findIndex((one) => one.name === name) === at;
-  const wanted = fields.filter((one, at) => wants(one.name) && isFirst(one, at));
-  const read = wanted.filter(({ type }) => TEXTS.includes(type));
+  const { id } = reading.options;
+  const field = id === undefined ? undefined : namingField(fields, id, input.file);
+  const read = attributeColumns(reading, fields, ({ type }) => TEXTS.includes(type));
   for (const { start, length } of field === undefined ? read : [field, ...read])
     if (start + length > recordBytes)
       throw malformed(input.file, `columns in ${recordBytes} bytes`, `one up to byte ${start + length}`);
@@ -92,9 +72,6 @@ async function startTable(
     records,
     window,
     unknownPage,
-    columns: fields.map(({ name }) => name),
-    repeated: fields.filter((one, at) => wants(one.name) && !isFirst(one, at)).map(({ name }) => name),
-    unread: wanted.filter((one) => !read.includes(one)).map(({ name }) => name),
     async next() {
       if (bytesThere(window) < recordBytes) await requireBytes(window, input, recordBytes);
       const { bytes, at } = window;

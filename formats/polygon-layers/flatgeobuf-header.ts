@@ -16,11 +16,17 @@ import {
 import type { LayerInput } from './layer-input.ts';
 import { crsOfWkt } from './projection.ts';
 
+/** A column of properties, and the number of the type of its values. */
+export interface FlatGeobufColumn {
+  readonly name: string;
+  readonly type: number;
+}
+
 /** The header of a FlatGeobuf file. */
 export interface FlatGeobufHeader {
   /** Geometry type of all features; 0 if each feature states its own. */
   readonly geometryType: number;
-  readonly columns: readonly { readonly name: string; readonly type: number }[];
+  readonly columns: readonly FlatGeobufColumn[];
   /** Number of features; 0 if the writer of the file did not know it. */
   readonly features: number;
   readonly crs: string | undefined;
@@ -86,7 +92,7 @@ function parseHeader(bytes: Buffer, file: string): { header: FlatGeobufHeader; i
   }
 }
 
-function columnOf(table: FlatTable): { name: string; type: number } {
+function columnOf(table: FlatTable): FlatGeobufColumn {
   return { name: textField(table, 0) ?? '', type: u8Field(table, 1, 0) };
 }
 

@@ -3,11 +3,11 @@ import { FormatError } from '../../primitives/checks/errors.ts';
 import { describeFeature, type FeaturePlace } from '../feature.ts';
 import { missingProperty, nameText } from '../record-name.ts';
 import { type FlatTable, type Vector, vectorField } from './flatbuffer.ts';
-import type { FlatGeobufHeader } from './flatgeobuf-header.ts';
+import type { FlatGeobufColumn } from './flatgeobuf-header.ts';
 
 const BINARY = 14;
 
-type Columns = FlatGeobufHeader['columns'];
+type Columns = readonly FlatGeobufColumn[];
 
 /**
  * For each column type of fixed size, the size of a value and a function that reads a value. The index is the number of
@@ -77,12 +77,12 @@ export function propertyText(feature: FlatTable, columns: Columns, property: str
 }
 
 /** Whether the values of a column can be attributes: texts, numbers or truth values, but not bytes. */
-export function isAttribute({ type }: Columns[number]): boolean {
+export function isAttribute({ type }: FlatGeobufColumn): boolean {
   return type < BINARY;
 }
 
 /**
- * The values of the wanted columns of a feature, by name; null where it has none. Whole numbers that f64 does not have
+ * The values of a feature in the columns `read`, by name; null where it has none. Whole numbers that f64 does not have
  * keep their digits, as in `jsonValueOf`.
  *
  * @throws RangeError if a value extends beyond the feature.
@@ -90,17 +90,14 @@ export function isAttribute({ type }: Columns[number]): boolean {
 export function propertiesOf(
   feature: FlatTable,
   columns: Columns,
-  wants: (name: string) => boolean,
+  read: ReadonlySet<FlatGeobufColumn>,
 ): Readonly<Record<string, unknown>> {
-  const wanted = columns.map(
-    (column) =>
-      isAttribute(column) && wants(column.name) && columns.find(({ name }) => name === column.name) === column,
-  );
-  const values = new Map(columns.filter((_, at) => wanted[at]).map(({ name }): [string, unknown] => [name, null]));
+  const values = new Map(Array.from(read, ({ name }): [string, unknown] => [name, null]));
   const stored = vectorField(feature, 1, 1);
   for (const found of storedProperties(stored, columns)) {
-    if (!wanted[found.column]) continue;
-    const { name, type } = columns[found.column]!;
+    const column = columns[found.column]!;
+    if (!read.has(column)) continue;
+    const { name, type } = column;
     const value = storedValue(stored.view, type, found);
     const isBeyond = typeof value === 'bigint' && !Number.isSafeInteger(Number(value));
     values.set(name, typeof value !== 'bigint' ? value : isBeyond ? String(value) : Number(value));

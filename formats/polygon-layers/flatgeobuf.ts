@@ -1,9 +1,16 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
 import type { FeaturePlace, FoundGeometries } from '../feature.ts';
+import { attributeColumns } from './attribute-columns.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { bytesThere, closeWindow, openWindow } from './byte-window.ts';
 import { type FlatTable, rootTable, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
-import { FLATGEOBUF_MAGIC, type FlatGeobufHeader, readFlatGeobufHeader, requireBytes } from './flatgeobuf-header.ts';
+import {
+  FLATGEOBUF_MAGIC,
+  type FlatGeobufColumn,
+  type FlatGeobufHeader,
+  readFlatGeobufHeader,
+  requireBytes,
+} from './flatgeobuf-header.ts';
 import { isAttribute, propertiesOf, propertyText } from './flatgeobuf-properties.ts';
 import { beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import type { LayerInput } from './layer-input.ts';
@@ -47,14 +54,7 @@ async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
 async function* readFeatures(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { window, input } = reading;
   const header = await readFlatGeobufHeader(window, input);
-  reading.forZones.attributes?.list(header.columns.map(({ name }) => name));
-  for (const column of header.columns) {
-    if (reading.forZones.attributes?.wants(column.name) === true) {
-      const isFirst = header.columns.find(({ name }) => name === column.name) === column;
-      if (!isFirst) reading.columns.tally.add('zones/repeated-attributes', column.name);
-      else if (!isAttribute(column)) reading.columns.tally.add('zones/unread-attributes', column.name);
-    }
-  }
+  const read = new Set(attributeColumns(reading, header.columns, isAttribute));
   let index = 0;
   for (; bytesThere(window) > 0 || window.base + window.end < input.size; index++) {
     const what = `Feature ${index}`;
@@ -63,14 +63,20 @@ async function* readFeatures(reading: Reading): AsyncGenerator<void, void, undef
     if (bytesThere(window) < 4 + length) await requireBytes(window, input, 4 + length, what);
     const start = window.at + 4;
     const view = new DataView(window.bytes.buffer, window.bytes.byteOffset + start, length);
-    readRecord(reading, index, () => readFeature(reading, header, view, index));
+    readRecord(reading, index, () => readFeature(reading, header, read, view, index));
     window.at = start + length;
     if (isFull(reading.columns)) yield;
   }
   if (header.features !== 0 && header.features !== index) throw wrongCount(input.file, header.features, index);
 }
 
-function readFeature(reading: Reading, header: FlatGeobufHeader, view: DataView, index: number): void {
+function readFeature(
+  reading: Reading,
+  header: FlatGeobufHeader,
+  read: ReadonlySet<FlatGeobufColumn>,
+  view: DataView,
+  index: number,
+): void {
   const { columns, input, options } = reading;
   const at = { file: input.file, index, id: undefined };
   try {
@@ -80,7 +86,7 @@ function readFeature(reading: Reading, header: FlatGeobufHeader, view: DataView,
     const geometry = tableField(feature, 0);
     const found = geometry === undefined ? NO_GEOMETRY : readGeometry(columns, geometry, header.geometryType, at);
     const { attributes } = reading.forZones;
-    const properties = attributes && propertiesOf(feature, header.columns, attributes.wants);
+    const properties = attributes && propertiesOf(feature, header.columns, read);
     if (endRecord(reading, found)) attributes?.add(properties);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;

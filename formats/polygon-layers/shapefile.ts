@@ -4,7 +4,7 @@ import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { type ByteWindow, bytesThere, closeWindow, moveTo, need, offsetOf, openWindow, skipTo } from './byte-window.ts';
-import { type AttributeRecord, type AttributeTable, openAttributes, type WantedColumns } from './dbase.ts';
+import { type AttributeRecord, type AttributeTable, openAttributes } from './dbase.ts';
 import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
@@ -69,16 +69,12 @@ async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
 
 async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefined> {
   const { input, options, signal, forZones } = reading;
-  const wanted = { naming: options.id, wants: forZones.attributes?.wants };
-  const attributes = await attributesOf(input, wanted, signal);
+  const attributes = await attributesOf(reading);
   let index: RecordIndex | undefined;
   try {
     if ((options.id !== undefined || forZones.attributes !== undefined) && attributes?.unknownPage !== undefined) {
       reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
     }
-    forZones.attributes?.list(attributes?.columns ?? []);
-    for (const name of attributes?.repeated ?? []) reading.columns.tally.add('zones/repeated-attributes', name);
-    for (const name of attributes?.unread ?? []) reading.columns.tally.add('zones/unread-attributes', name);
     const beside = await input.beside('.shx');
     const end = await readHead(reading.window, input);
     index = beside && (await openIndex(beside, signal));
@@ -89,14 +85,11 @@ async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefin
   }
 }
 
-async function attributesOf(
-  input: LayerInput,
-  wanted: WantedColumns,
-  signal?: AbortSignal,
-): Promise<AttributeTable | undefined> {
+async function attributesOf(reading: Reading): Promise<AttributeTable | undefined> {
+  const { input, options } = reading;
   const beside = await input.beside('.dbf');
-  if (beside !== undefined) return openAttributes(beside, wanted, signal);
-  if (wanted.naming === undefined) return undefined;
+  if (beside !== undefined) return openAttributes(beside, reading);
+  if (options.id === undefined) return undefined;
   throw new FormatError('format/missing-file', 'There is no attribute table to name the polygons from.', {
     expected: 'a file beside it that ends in .dbf',
     got: 'none',

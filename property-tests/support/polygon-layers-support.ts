@@ -252,28 +252,39 @@ function shapeRecord(parts: Parts, index: number, type: 5 | 15 | 25): Uint8Array
  * marked as deleted.
  */
 export function dbaseOf(column: string, values: readonly string[], deleted: readonly number[] = []): Uint8Array {
-  const [other, width] = [3, 48];
-  const head = 32 + 2 * 32 + 1;
-  const record = 1 + other + width;
-  const bytes = new Uint8Array(head + record * values.length).fill(32);
+  const other = { name: 'other', type: 'N', width: 3, texts: values.map(() => '') };
+  return dbaseTable([other, { name: column, type: 'C', width: 48, texts: values }], deleted);
+}
+
+/** A column of a table in dBASE format: a letter for its type, and texts that blanks fill up to the width, in bytes. */
+export interface DbaseColumn {
+  readonly name: string;
+  readonly type: string;
+  readonly width: number;
+  readonly texts: readonly string[];
+}
+
+/** A table in dBASE format. The records at the places `deleted` are marked as deleted. */
+export function dbaseTable(columns: readonly DbaseColumn[], deleted: readonly number[] = []): Uint8Array {
+  const head = 32 + 32 * columns.length + 1;
+  const record = columns.reduce((sum, { width }) => sum + width, 1);
+  const rows = columns[0]!.texts.length;
+  const bytes = new Uint8Array(head + record * rows).fill(32);
   bytes.fill(0, 0, head);
   const view = new DataView(bytes.buffer);
   view.setUint8(0, 3);
-  view.setUint32(4, values.length, true);
+  view.setUint32(4, rows, true);
   view.setUint16(8, head, true);
   view.setUint16(10, record, true);
-  for (const [field, name, type, length] of [
-    [0, 'other', 'N', other],
-    [1, column, 'C', width],
-  ] as const) {
+  bytes[head - 1] = 0x0d;
+  let start = 1;
+  for (const [field, { name, type, width, texts }] of columns.entries()) {
     bytes.set(bytesOf(name), 32 + 32 * field);
     bytes.set(bytesOf(type), 32 + 32 * field + 11);
-    bytes[32 + 32 * field + 16] = length;
+    bytes[32 + 32 * field + 16] = width;
+    for (const [row, text] of texts.entries()) bytes.set(bytesOf(text), head + record * row + start);
+    start += width;
   }
-  bytes[head - 1] = 0x0d;
-  for (const [row, value] of values.entries()) {
-    if (deleted.includes(row)) bytes[head + record * row] = 42;
-    bytes.set(bytesOf(value), head + record * row + 1 + other);
-  }
+  for (const row of deleted) bytes[head + record * row] = 42;
   return bytes;
 }

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { deserialize, serialize } from 'flatgeobuf/lib/mjs/geojson.js';
 import { describe, expect } from 'vitest';
 import { openPolygonLayer, readPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
+import { POLYGON_FORMATS } from '../../../formats/polygon-layers/polygon-formats.ts';
+import { POLYGON_LAYER_FORMATS } from '../../../formats/polygon-layers/polygon-layer.ts';
 import { readZones } from '../../../formats/read-zones.ts';
 import { type Ring, ringsOf, topoJsonText, collection as wholeDegrees } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
@@ -24,6 +26,11 @@ import {
 } from '../../support/polygon-layers-support.ts';
 
 const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
+
+test('all formats have a name that options take, and a record', () => {
+  const names = POLYGON_FORMATS.map(({ name }) => name);
+  expect(names.toSorted()).toEqual([...POLYGON_LAYER_FORMATS].sort());
+});
 
 describe('FlatGeobuf', () => {
   test.prop([features, blockSizes])('has the rings and names that were written', async (written, sizes) => {

@@ -34,7 +34,7 @@ async function compare(bytes: Uint8Array | string, options: ZoneOptions, name = 
   if ((await formatOf(await fileInput(file))).name === 'geojson-lines') return false;
   const expected = await outcome(async () => parseZones(await readTextFile(file), { ...options, file }));
   expect(await outcome(() => readZones(file, options))).toEqual(expected);
-  const found = await readByFeature(file, options);
+  const found = await readByFeature(await fileInput(file, options.memoryBytes), options);
   if (found !== undefined) expect({ ...found }).toEqual(expected);
   return found !== undefined;
 }

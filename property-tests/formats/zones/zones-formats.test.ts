@@ -7,7 +7,7 @@ import { readZones } from '../../../formats/read-zones.ts';
 import type { ZoneAttribute } from '../../../formats/zone-attributes.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
-import { bytesOf, shapefileOf } from '../../support/polygon-layers-support.ts';
+import { dbaseTable, shapefileOf } from '../../support/polygon-layers-support.ts';
 
 const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
 
@@ -27,26 +27,9 @@ function valuesOf(attributes: readonly ZoneAttribute[] | undefined) {
   });
 }
 
-/** A table in dBASE format. A column has a name, a letter for its type, and texts of equal length. */
+/** A table in dBASE format of columns with a name, a letter for the type, and texts of equal length. */
 function dbaseOf(columns: readonly (readonly [name: string, type: string, texts: readonly string[]])[]): Uint8Array {
-  const widths = columns.map(([, , texts]) => texts[0]!.length);
-  const [head, record] = [32 + 32 * columns.length + 1, widths.reduce((sum, width) => sum + width, 1)];
-  const rows = columns[0]![2].length;
-  const bytes = new Uint8Array(head + record * rows).fill(32);
-  bytes.fill(0, 0, head);
-  const view = new DataView(bytes.buffer);
-  view.setUint8(0, 3);
-  view.setUint32(4, rows, true);
-  view.setUint16(8, head, true);
-  view.setUint16(10, record, true);
-  bytes[head - 1] = 0x0d;
-  for (let at = 0, column = 0; column < columns.length; at += widths[column++]!) {
-    const [name, type, texts] = columns[column]!;
-    bytes.set(bytesOf(name + '\0'.repeat(11 - name.length) + type), 32 + 32 * column);
-    bytes[32 + 32 * column + 16] = widths[column]!;
-    for (const [row, text] of texts.entries()) bytes.set(bytesOf(text), head + record * row + 1 + at);
-  }
-  return bytes;
+  return dbaseTable(columns.map(([name, type, texts]) => ({ name, type, texts, width: texts[0]!.length })));
 }
 
 const RING = [[0, 0], [0, 9], [9, 0], [0, 0]]; // biome-ignore format: four positions
