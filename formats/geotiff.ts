@@ -1,4 +1,4 @@
-import type { RasterGrid, RasterSource, Window } from '../algorithms/geometry/raster.ts';
+import { isFloat, type RasterGrid, type RasterSource, type Window } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
@@ -19,6 +19,7 @@ import {
 import { openFileBytes } from './file-bytes.ts';
 import { isHalfFloat } from './tables/half-float.ts';
 import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';
+import { lercError } from './tiff/decode.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import { type Georeference, readGeoreference, uprightPlace } from './tiff/georeference.ts';
 import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
@@ -78,9 +79,11 @@ export interface GeoTiffSource extends RasterSource {
 /**
  * Opens one band of the first image of a GeoTIFF, to be read window by window.
  *
- * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW, PackBits and Zstandard;
+ * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW, PackBits, Zstandard,
+ * LERC, and JPEG of 8 bits with one or three bands in a block, of which YCbCr becomes red, green and blue as in GDAL;
  * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32, u64, i64, f64.
- * Cells are read bit for bit.
+ * Cells are read bit for bit. Cells that LERC marks as missing are NaN in bands of floats, and have the nodata value in
+ * bands of integers; `read` throws `format/unmarked-cells` if there is none.
  * Samples of 1, 2 or 4 bits without a sign become u8 as they are (0 may mean white, and palettes are not applied), and
  * floats of 16 bits become f32. Only blocks that overlap a window are read. If a block is uncompressed, only its rows inside the window are read. A block
  * that is partly used by a window is cached for the next window. Cells of omitted blocks (GDAL's sparse files) have the
@@ -100,7 +103,8 @@ export interface GeoTiffSource extends RasterSource {
  * Opening checks that all blocks lie inside the file. Concurrent reads are allowed. If the signal is aborted, `read`
  * reads no further blocks and rejects with the signal's reason.
  *
- * The following notes may be added to `notes`: `raster/nodata-unusable`, `raster/nodata-rounded`, `raster/side-file`,
+ * The following notes may be added to `notes`: `raster/nodata-unusable`, `raster/nodata-rounded`,
+ * `raster/lossy-nodata` (JPEG and LERC may have changed cells near the nodata value), `raster/side-file`,
  * `raster/side-file-unreadable`, `raster/colours-raw`, `raster/sparse-blocks`, `raster/single-block`,
  * `raster/large-blocks`, `raster/crs-unknown`, `raster/world-file`, `raster/orientation-ignored`,
  * `raster/negative-scale`; `raster/scaled` or, with `raw`, `raster/scaling-left-out`; `raster/scaling-unusable`; `raster/mask` for every mask that is applied;
@@ -169,10 +173,10 @@ async function openBand<P>(
   const notes: Note[] = [];
   const directory = await readDirectory(source);
   const band = options.band ?? 1;
-  const layout = await readLayout(source, directory, band);
+  const stored = await readLayout(source, directory, band);
   const checkBlocks = (of: BandLayout, name: string): void =>
     checkBlockSize(of, options.maxBlockBytes ?? 512 * 2 ** 20, name);
-  checkBlocks(layout, file);
+  checkBlocks(stored, file);
   const beside = await readSideFile(path, band, notes);
   const stated = await readGeoreference(directory, file, path, beside, notes);
   const place = placeOf(stated, file);
@@ -181,7 +185,9 @@ async function openBand<P>(
   const taken = { ...beside, srs, nodata: options.nodata === undefined ? beside.nodata : undefined };
   noteSideFile(taken, { ...inFile, ...(await placesInTags(directory)) }, path!, notes);
   const nodataText = beside.nodata ?? inFile.nodata;
-  const nodata = readNodata(options.nodata === undefined ? nodataText : String(options.nodata), layout.sample, notes);
+  const nodata = readNodata(options.nodata === undefined ? nodataText : String(options.nodata), stored.sample, notes);
+  const layout = withMissing(stored, nodata);
+  await noteLosses(source, layout, nodata, notes);
   if (layout.sample === 'f32' && layout.bits === 16) noteHalves(nodata, notes);
   noteOrientation((await directory.number('orientation')) ?? 1, notes);
   noteColours((await directory.number('photometricInterpretation')) ?? 1, band, notes);
@@ -226,6 +232,36 @@ async function openBand<P>(
       for (const mask of masks) await mask.close();
     },
   };
+}
+
+/** A layout of LERC, in which cells may have no value, with the value that they get. */
+function withMissing(layout: BandLayout, nodata: number | bigint | undefined): BandLayout {
+  if (layout.lerc === undefined || nodata === undefined) return layout;
+  return { ...layout, lerc: { ...layout.lerc, missing: Number(nodata) } };
+}
+
+/**
+ * Notes a nodata value in cells that may have changed when they were compressed. What is not a number is never stored as
+ * one.
+ */
+async function noteLosses(
+  source: ByteSource,
+  layout: BandLayout,
+  nodata: number | bigint | undefined,
+  notes: Note[],
+): Promise<void> {
+  if (nodata === undefined || Number.isNaN(nodata)) return;
+  const error = await lossOf(source, layout);
+  if (error === undefined) return;
+  const message = `The cells are compressed with losses (${error}): where ${nodata} stood beside other values, cells may have values near it, which count as data.`;
+  notes.push({ code: 'raster/lossy-nodata', message });
+}
+
+/** Describes the losses of a compression; undefined if it has none. */
+async function lossOf(source: ByteSource, layout: BandLayout): Promise<string | undefined> {
+  if (layout.compression === 'jpeg') return 'JPEG';
+  const error = layout.compression === 'lerc' ? await lercError(source, layout) : 0;
+  return error > (isFloat(layout.sample) ? 0 : 0.5) ? `LERC, up to ${error} from each value` : undefined;
 }
 
 /** Notes a nodata value between two floats of 16 bits, which are the only ones that such a file can store. */

@@ -29,6 +29,7 @@ export const TAG = {
   tileByteCounts: 325,
   extraSamples: 338,
   sampleFormat: 339,
+  jpegTables: 347,
   modelPixelScale: 33550,
   modelTiepoint: 33922,
   modelTransformation: 34264,
@@ -37,6 +38,7 @@ export const TAG = {
   geoAsciiParams: 34737,
   gdalMetadata: 42112,
   gdalNodata: 42113,
+  lercParameters: 50674,
 } as const;
 
 export type TagName = keyof typeof TAG;
@@ -186,6 +188,7 @@ const TYPES: ReadonlyMap<number, FieldType> = new Map([
   [4, { bytes: 4, get: (view, at, little) => view.getUint32(at, little) }],
   [5, { bytes: 8, get: (view, at, little) => view.getUint32(at, little) / view.getUint32(at + 4, little) }],
   [6, { bytes: 1, get: (view, at) => view.getInt8(at) }],
+  [7, { bytes: 1, get: (view, at) => view.getUint8(at) }],
   [8, { bytes: 2, get: (view, at, little) => view.getInt16(at, little) }],
   [9, { bytes: 4, get: (view, at, little) => view.getInt32(at, little) }],
   [11, { bytes: 4, get: (view, at, little) => view.getFloat32(at, little) }],

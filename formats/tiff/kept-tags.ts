@@ -2,6 +2,7 @@ import { PIXEL_IS_POINT, RASTER_TYPE } from './crs-keys.ts';
 import { TAG, type TagName, type TiffDirectory } from './directory.ts';
 import type { Field } from './directory-writer.ts';
 import { tiedPlacement } from './georeference.ts';
+import { YCBCR } from './layout.ts';
 import type { SideFile } from './side-file.ts';
 
 /** Tags of a GeoTIFF by their numbers, with their values. */
@@ -10,6 +11,9 @@ export type KeptTags = Readonly<Record<string, readonly number[] | string>>;
 const PLACE: readonly TagName[] = ['modelPixelScale', 'modelTiepoint', 'modelTransformation'];
 const KEYS: readonly TagName[] = ['geoKeyDirectory', 'geoDoubleParams'];
 const COLOURS: readonly TagName[] = ['photometricInterpretation', 'extraSamples', 'colorMap'];
+
+/** The number of colours that are red, green and blue. */
+const RGB = 2;
 
 /** Types of those tags that are not doubles. */
 const TYPES: { readonly [K in TagName]?: 'short' } = {
@@ -48,6 +52,9 @@ export async function keepTags(directory: TiffDirectory, side: SideFile, hasAllB
   }
   if (!hasAllBands) return kept;
   await keepNumbers(COLOURS);
+  // Luma and chroma are read as red, green and blue.
+  const colours = TAG.photometricInterpretation;
+  if (kept[colours]?.[0] === YCBCR) kept[colours] = [RGB];
   if (side.scale === undefined && side.offset === undefined) await keepText('gdalMetadata');
   return kept;
 }

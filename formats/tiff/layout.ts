@@ -1,18 +1,33 @@
 import { isFloat, SAMPLE_BYTES, type Sample } from '../../algorithms/geometry/raster.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import type { JpegColours } from '../jpeg.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 import { damaged, type TiffDirectory } from './directory.ts';
+import { LERC_SAMPLES, type LercShape } from './lerc.ts';
 import type { SampleBytes } from './samples.ts';
 
 /** Compression of blocks. */
-export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits' | 'zstd';
+export type Compression = 'none' | 'lzw' | 'deflate' | 'packbits' | 'zstd' | 'jpeg' | 'lerc';
 
 /**
  * Predictor that was applied to the samples of a block before compression: `difference` (predictor 2) stores
  * differences along the row, and `float` (predictor 3) stores differences of the bytes of floats.
  */
 export type Predictor = 'none' | 'difference' | 'float';
+
+/** How the samples of a block of JPEG are stored. */
+export interface JpegCoding {
+  readonly colours: JpegColours;
+  /** Tables that all blocks share, as a JPEG without an image; none if it is empty. */
+  readonly tables: Uint8Array;
+}
+
+/** How the samples of a block of LERC are stored. */
+export interface LercCoding extends Pick<LercShape, 'sample' | 'hasAlpha' | 'missing'> {
+  /** The compression of its blobs. */
+  readonly packing: 'none' | 'deflate' | 'zstd';
+}
 
 /** How the samples of a block are stored. */
 export interface BlockCoding {
@@ -23,6 +38,9 @@ export interface BlockCoding {
   readonly littleEndian: boolean;
   readonly compression: Compression;
   readonly predictor: Predictor;
+  /** What decoding a JPEG or LERC needs besides; undefined for other compressions. */
+  readonly jpeg: JpegCoding | undefined;
+  readonly lerc: LercCoding | undefined;
   readonly blockColumns: number;
   readonly blockRows: number;
   /** Number of bands that are interleaved in a block. `position` is the index of this band among them. */
@@ -63,6 +81,7 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
   const separate = await readSeparate(directory, file);
   const interleaved = separate ? 1 : samples;
   const compression = await readCompression(directory, file);
+  const colours = await readColours(directory, compression, samples, separate, file);
   const grid = await readBlockGrid(directory, width, height, file);
   const shape: BlockShape = { ...grid, width, cellBits: interleaved * stored.bits };
   const firstBlock = separate ? (band - 1) * grid.blocks : 0;
@@ -76,6 +95,8 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
     littleEndian: directory.littleEndian,
     compression,
     predictor: await readPredictor(directory, compression, stored, file),
+    jpeg: compression === 'jpeg' ? await readJpegCoding(directory, stored, interleaved, colours, file) : undefined,
+    lerc: compression === 'lerc' ? await readLercCoding(directory, stored, separate, file) : undefined,
     interleaved,
     position: separate ? 0 : band - 1,
     offsets,
@@ -147,9 +168,26 @@ function describeSample(format: number, bits: number): string {
 async function readSeparate(directory: TiffDirectory, file: string): Promise<boolean> {
   const configuration = (await directory.number('planarConfiguration')) ?? 1;
   if (configuration !== 1 && configuration !== 2) throw damaged(file, `its planarConfiguration is ${configuration}`);
-  if ((await directory.number('photometricInterpretation')) === 6) throw unsupported('colours', 'YCbCr colours', file);
   if (((await directory.number('fillOrder')) ?? 1) !== 1) throw unsupported('fill-order', 'reversed bits', file);
   return configuration === 2;
+}
+
+/** The number of colours that are luma and chroma. */
+export const YCBCR = 6;
+
+/** How the samples of colours are returned. Luma and chroma become red, green and blue, which only JPEG does here. */
+async function readColours(
+  directory: TiffDirectory,
+  compression: Compression,
+  samples: number,
+  separate: boolean,
+  file: string,
+): Promise<JpegColours> {
+  if ((await directory.number('photometricInterpretation')) !== YCBCR) return 'stored';
+  if (compression !== 'jpeg') throw unsupported('colours', 'YCbCr colours without JPEG', file);
+  if (separate) throw unsupported('colours', 'YCbCr colours in separate bands', file);
+  if (samples !== 3) throw unsupported('colours', `YCbCr colours in ${samples} bands`, file);
+  return 'rgb';
 }
 
 async function readCompression(directory: TiffDirectory, file: string): Promise<Compression> {
@@ -162,9 +200,11 @@ async function readCompression(directory: TiffDirectory, file: string): Promise<
 const COMPRESSIONS: ReadonlyMap<number, Compression> = new Map([
   [1, 'none'],
   [5, 'lzw'],
+  [7, 'jpeg'],
   [8, 'deflate'],
   [32946, 'deflate'],
   [32773, 'packbits'],
+  [34887, 'lerc'],
   [50000, 'zstd'],
 ]);
 
@@ -173,9 +213,7 @@ const OTHER_COMPRESSIONS: ReadonlyMap<number, string> = new Map([
   [3, 'CCITT T.4'],
   [4, 'CCITT T.6'],
   [6, 'old-style JPEG'],
-  [7, 'JPEG'],
   [34712, 'JPEG 2000'],
-  [34887, 'LERC'],
   [34925, 'LZMA'],
   [50001, 'WebP'],
   [50002, 'JPEG XL'],
@@ -194,10 +232,10 @@ const OTHER_TYPE =
   'Rewrite it with gdal_translate -ot Float64 -co COMPRESS=DEFLATE, which keeps values of up to 53 bits.';
 
 const EXPECTED: Readonly<Record<string, string>> = {
-  compression: 'none, deflate, LZW, PackBits or Zstandard',
+  compression: 'none, deflate, LZW, PackBits, Zstandard, JPEG of 8 bits with 1 or 3 bands in a block, or LERC',
   'sample-type':
     'u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, or 1, 2 or 4 bits without a sign, the same in all bands',
-  colours: 'grey, palette or RGB',
+  colours: 'grey, palette, RGB, or YCbCr of three bands together with JPEG',
   'fill-order': 'the high bit first',
 };
 
@@ -213,6 +251,43 @@ async function readPredictor(
   if (code === 2 && bits >= 8) return 'difference';
   if (code === 3 && isFloat(sample)) return 'float';
   throw damaged(file, `its predictor is ${code} on samples of ${bits} bits (${sample})`);
+}
+
+/** Maximum bytes of the tables of a JPEG that stand in a tag. They need fewer than 3,000. */
+const MAX_TABLES = 2 ** 16;
+
+async function readJpegCoding(
+  directory: TiffDirectory,
+  { bits }: StoredSample,
+  interleaved: number,
+  colours: JpegColours,
+  file: string,
+): Promise<JpegCoding> {
+  if (bits !== 8) throw unsupported('compression', `JPEG of ${bits} bits`, file);
+  if (interleaved !== 1 && interleaved !== 3)
+    throw unsupported('compression', `JPEG of ${interleaved} bands together`, file);
+  const tables = (await directory.numbers('jpegTables', MAX_TABLES)) ?? new Float64Array();
+  return { colours, tables: Uint8Array.from(tables) };
+}
+
+/** Compression of blobs of LERC, by the second number of the tag LercParameters. */
+const LERC_PACKINGS = ['none', 'deflate', 'zstd'] as const;
+/** The values of the tag ExtraSamples for an alpha band that colours are not premultiplied by. */
+const UNASSOCIATED_ALPHA = 2;
+
+async function readLercCoding(
+  directory: TiffDirectory,
+  { sample, bits }: StoredSample,
+  separate: boolean,
+  file: string,
+): Promise<LercCoding> {
+  const typed = LERC_SAMPLES.find((each) => each === sample && bits === 8 * SAMPLE_BYTES[sample]);
+  if (typed === undefined) throw damaged(file, `it has LERC of samples of ${bits} bits (${sample})`);
+  const [, code = 0] = (await directory.numbers('lercParameters', 2)) ?? [];
+  const packing = LERC_PACKINGS[code];
+  if (packing === undefined) throw unsupported('compression', `LERC with a compression of code ${code}`, file);
+  const extra = (await directory.numbers('extraSamples')) ?? new Float64Array();
+  return { sample: typed, packing, hasAlpha: !separate && extra.at(-1) === UNASSOCIATED_ALPHA, missing: undefined };
 }
 
 interface BlockGrid {
@@ -309,6 +384,9 @@ const MAX_EXPANSION: Readonly<Record<Compression, number>> = {
   deflate: 1032,
   lzw: 4096,
   zstd: 2 ** 15,
+  // A block of 64 pixels, of each component, may take a bit; a blob of LERC may say that all cells are equal.
+  jpeg: 2 ** 11,
+  lerc: Number.POSITIVE_INFINITY,
 };
 
 function checkBlock(

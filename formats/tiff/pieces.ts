@@ -38,6 +38,8 @@ export const RUN_DECODED_BYTES: Readonly<Record<Compression, number>> = {
   lzw: 2 ** 20,
   packbits: 2 ** 20,
   zstd: 2 ** 20,
+  jpeg: 2 ** 20,
+  lerc: 2 ** 20,
 };
 
 /** Lists the pieces that intersect a window. */

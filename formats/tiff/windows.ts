@@ -251,8 +251,21 @@ async function readOnThreads(
  * millions of blocks.
  */
 function codingOf(layout: BandLayout): BlockCoding {
-  const { sample, bits, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position } = layout;
-  return { sample, bits, littleEndian, compression, predictor, blockColumns, blockRows, interleaved, position };
+  const { sample, bits, littleEndian, compression, predictor, jpeg, lerc } = layout;
+  const { blockColumns, blockRows, interleaved, position } = layout;
+  return {
+    sample,
+    bits,
+    littleEndian,
+    compression,
+    predictor,
+    jpeg,
+    lerc,
+    blockColumns,
+    blockRows,
+    interleaved,
+    position,
+  };
 }
 
 /**

@@ -21,9 +21,10 @@ import { openY4m, Y4M_MAGIC } from './y4m.ts';
  *
  * - AVI, uncompressed: 8 bits with a palette or grey (Y800, GREY), 16 bits of grey (Y16), RGB of 24 and 32 bits, YUV
  *   (I420, YV12, NV12, NV21, YUY2, UYVY). AVI with Motion JPEG, also without Huffman tables (640 × 480 pixels take
- *   about 10 ms). No index is needed. Files over 2 GiB (OpenDML) are supported.
+ *   about 2 ms). No index is needed. Files over 2 GiB (OpenDML) are supported.
  * - TIFF and BigTIFF with several pages, which are read in the order of their directories: 8 and 16 bits; grey, RGB or
- *   palette; strips or tiles; uncompressed, deflate, LZW or PackBits. Large stacks of ImageJ, which have a single
+ *   palette; strips or tiles; uncompressed, deflate, LZW, PackBits, Zstandard, LERC
+ *   or JPEG of grey or RGB. Large stacks of ImageJ, which have a single
  *   directory, are also read. Frame interval and pixel size are taken from the metadata of ImageJ or OME.
  * - A folder of PNGs, ordered by the numbers in their names.
  * - Y4M, from a file or a stream: 8 to 16 bits, grey or any chroma.

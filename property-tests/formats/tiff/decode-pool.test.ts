@@ -155,6 +155,8 @@ describe('a decoder pool', () => {
     littleEndian: true,
     compression: 'none',
     predictor: 'none',
+    jpeg: undefined,
+    lerc: undefined,
     interleaved: 1,
     position: 0,
   };

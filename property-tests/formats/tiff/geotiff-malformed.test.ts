@@ -99,7 +99,7 @@ describe('a damaged GeoTIFF', () => {
     ['truncated deflate', 8, packed.subarray(0, 6)],
     ['deflate with a wrong checksum', 8, wrongSum],
     ['deflate of too few bytes', 8, deflateSync(Buffer.alloc(11))],
-    ['deflate of far too many bytes', 8, deflateSync(Buffer.alloc(10000))],
+    ['deflate of far too many bytes', 8, deflateSync(Buffer.alloc(2 ** 25))],
     ['truncated LZW', 5, packLzw(Buffer.alloc(11))],
     ['truncated old LZW, low bit first', 5, Uint8Array.of(0x00, 0x03, 0x04, 0x10, 0x30)],
     ['truncated PackBits', 32773, Uint8Array.of(11, 1, 2, 3)],
@@ -168,10 +168,16 @@ describe('a damaged GeoTIFF', () => {
 
 describe('an unsupported GeoTIFF', () => {
   const kinds: [string, Tags, string][] = [
-    ['JPEG', { compression: [7] }, 'format/unsupported-compression'],
+    ['old-style JPEG', { compression: [6] }, 'format/unsupported-compression'],
+    ['JPEG of 16 bits', { compression: [7], bitsPerSample: [16] }, 'format/unsupported-compression'],
+    ['JPEG of 4 bands together', { compression: [7], samplesPerPixel: [4] }, 'format/unsupported-compression'],
     ['WebP', { compression: [50001] }, 'format/unsupported-compression'],
     ['JPEG XL', { compression: [50002] }, 'format/unsupported-compression'],
-    ['LERC', { compression: [34887] }, 'format/unsupported-compression'],
+    [
+      'LERC with a compression of code 9',
+      { compression: [34887], lercParameters: [4, 9] },
+      'format/unsupported-compression',
+    ],
     ['code 12345', { compression: [12345] }, 'format/unsupported-compression'],
     ['f128', { bitsPerSample: [128], sampleFormat: [3] }, 'format/unsupported-sample-type'],
     ['f24', { bitsPerSample: [24], sampleFormat: [3] }, 'format/unsupported-sample-type'],
@@ -181,7 +187,13 @@ describe('an unsupported GeoTIFF', () => {
     ['1-bit unsigned, u8', { samplesPerPixel: [2], bitsPerSample: [1, 8] }, 'format/unsupported-sample-type'],
     ['12-bit unsigned', { bitsPerSample: [12] }, 'format/unsupported-sample-type'],
     ['u8, u16', { samplesPerPixel: [2], bitsPerSample: [8, 16] }, 'format/unsupported-sample-type'],
-    ['YCbCr', { photometricInterpretation: [6] }, 'format/unsupported-colours'],
+    ['YCbCr colours without JPEG', { photometricInterpretation: [6] }, 'format/unsupported-colours'],
+    [
+      'YCbCr colours in separate bands',
+      { photometricInterpretation: [6], compression: [7], samplesPerPixel: [3], planarConfiguration: [2] },
+      'format/unsupported-colours',
+    ],
+    ['YCbCr colours in 1 bands', { photometricInterpretation: [6], compression: [7] }, 'format/unsupported-colours'],
     ['reversed bits', { fillOrder: [2] }, 'format/unsupported-fill-order'],
   ];
   test.each(kinds)('is refused with the name of the feature: %s', async (name, tags, code) => {

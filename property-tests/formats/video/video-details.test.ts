@@ -1,12 +1,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { encode } from 'fast-png';
-import jpeg from 'jpeg-js';
 import { describe, expect } from 'vitest';
 import { openVideo } from '../../../formats/index.ts';
-import { standardTables } from '../../../formats/video/jpeg-tables.ts';
 import { compareNatural } from '../../../formats/video/natural-order.ts';
 import { caseCount } from '../../cases.ts';
+import { encodeJpeg } from '../../fixtures/jpeg-encoder.ts';
 import { fc, test } from '../../law-test.ts';
 import { aviOf, aviStream, chunkOf, fileOf, listOf, newPath, readAll, someFrames, tiffBytes } from './video-support.ts';
 
@@ -16,15 +15,13 @@ const expected = frames.map((frame) => [...frame]);
 const codes = (notes: readonly { readonly code: string }[] = []): string[] => notes.map(({ code }) => code);
 
 describe('Motion JPEG', () => {
-  /** A JPEG of a smooth picture, with its decoded channels. */
-  function smoothJpeg(width: number, height: number, tilt: number) {
-    const data = new Uint8Array(4 * width * height);
-    for (let i = 0; i < width * height; i++) {
-      const value = Math.min(255, 40 + tilt * (i % width) + 3 * Math.floor(i / width));
-      data.set([value, value, value, 255], 4 * i);
-    }
-    const grey = Array.from({ length: width * height }, (_, i) => data[4 * i]!);
-    return { bytes: new Uint8Array(jpeg.encode({ width, height, data }, 100).data), grey };
+  /** A JPEG of a smooth picture of one colour, with its grey values. */
+  async function smoothJpeg(width: number, height: number, tilt: number, components: 1 | 3 = 3, progressive = false) {
+    const grey = Array.from({ length: width * height }, (_, i) =>
+      Math.min(255, 40 + tilt * (i % width) + 3 * Math.floor(i / width)),
+    );
+    const samples = Uint8Array.from(grey.flatMap((value) => (components === 1 ? [value] : [value, value, value])));
+    return { bytes: await encodeJpeg(samples, { width, height, components, quality: 100, progressive }), grey };
   }
   const aviOfJpegs = (width: number, height: number, jpegs: readonly Uint8Array[]): Promise<string> =>
     fileOf(
@@ -35,27 +32,56 @@ describe('Motion JPEG', () => {
     );
   /** Removes the Huffman tables of a JPEG, which are the standard tables. */
   function withoutTables(bytes: Uint8Array): Uint8Array {
-    const view = Buffer.from(bytes);
-    const at = view.indexOf(Buffer.from([0xff, 0xc4]));
-    return new Uint8Array(Buffer.concat([view.subarray(0, at), view.subarray(at + 2 + view.readUInt16BE(at + 2))]));
+    let view = Buffer.from(bytes);
+    for (let at = view.indexOf(HUFFMAN); at !== -1; at = view.indexOf(HUFFMAN))
+      view = Buffer.concat([view.subarray(0, at), view.subarray(at + 2 + view.readUInt16BE(at + 2))]);
+    return new Uint8Array(view);
   }
+  const HUFFMAN = Buffer.from([0xff, 0xc4]);
 
-  test.prop([fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 0, max: 5 })], {
-    numRuns: caseCount(30),
-  })('decodes to what was encoded, with and without Huffman tables', async (width, height, tilt) => {
-    const { bytes, grey } = smoothJpeg(width, height, tilt);
-    expect(withoutTables(bytes).length).toBe(bytes.length - standardTables().length);
+  test.prop(
+    [
+      fc.integer({ min: 5, max: 40 }),
+      fc.integer({ min: 5, max: 40 }),
+      fc.integer({ min: 0, max: 5 }),
+      fc.constantFrom(1 as const, 3 as const),
+    ],
+    { numRuns: caseCount(30) },
+  )('decodes to what was encoded, with and without Huffman tables', async (width, height, tilt, components) => {
+    const { bytes, grey } = await smoothJpeg(width, height, tilt, components);
+    expect(withoutTables(bytes).length).toBeLessThan(bytes.length);
     const { frames: read, error } = await readAll(await aviOfJpegs(width, height, [bytes, withoutTables(bytes)]));
     expect(error).toBeUndefined();
     expect(read[1]).toEqual(read[0]);
     for (const [i, value] of read[0]!.entries()) expect(Math.abs(value - grey[i]!)).toBeLessThanOrEqual(3);
   });
 
+  test('takes luma as it is stored, and colours by the formula of JFIF, unless Adobe says that they are RGB', async () => {
+    const [width, height] = [16, 16];
+    const colour = [200, 40, 90];
+    const samples = Uint8Array.from({ length: 3 * width * height }, (_, i) => colour[i % 3]!);
+    const bytes = await encodeJpeg(samples, { width, height, components: 3, quality: 100, subsampling: 'half' });
+    const adobe = Uint8Array.from([0xff, 0xee, 0, 14, ...Buffer.from('Adobe'), 0, 100, 0, 0, 0, 0, 0]);
+    const asRgb = new Uint8Array(Buffer.concat([bytes.subarray(0, 2), adobe, bytes.subarray(2)]));
+    const channelOf = async (jpeg: Uint8Array, channel: 'grey' | 'red' | 'green' | 'blue') => {
+      const { frames: read } = await readAll(await aviOfJpegs(width, height, [jpeg]), { channel });
+      expect(new Set(read[0]).size).toBe(1);
+      return read[0]![0]!;
+    };
+    const near = (value: number, wanted: number) => expect(Math.abs(value - wanted)).toBeLessThanOrEqual(2);
+    const luma = 0.299 * 200 + 0.587 * 40 + 0.114 * 90;
+    near(await channelOf(bytes, 'grey'), luma);
+    near(await channelOf(bytes, 'red'), 200);
+    near(await channelOf(bytes, 'blue'), 90);
+    near(await channelOf(asRgb, 'red'), luma);
+    near(await channelOf(asRgb, 'green'), 128 + (90 - luma) / 1.772);
+  });
+
   test.prop(
     [fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 3 }), fc.nat()],
     { numRuns: caseCount(200) },
   )('damaged or truncated, is read or refused with the number of the frame', async (changes, cut) => {
-    const { bytes } = smoothJpeg(17, 9, 4);
+    const { bytes } = await smoothJpeg(17, 9, 4, 3, cut % 2 === 0);
     const changed = new Uint8Array(bytes);
     for (const [at, value] of changes) changed[at % changed.length] = value;
     const whole = await readAll(await aviOfJpegs(17, 9, [bytes, changed]));
