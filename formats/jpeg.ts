@@ -22,6 +22,8 @@ const MARKER = { start: 0xd8, end: 0xd9, scan: 0xda, quantization: 0xdb, huffman
 const FRAMES: readonly number[] = [0xc0, 0xc1, 0xc2];
 const PROGRESSIVE = 0xc2;
 const OTHER_FRAMES: readonly number[] = [0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf];
+/** The text `Adobe`. */
+const ADOBE: readonly number[] = [0x41, 0x64, 0x6f, 0x62, 0x65];
 const TABLES: readonly number[] = [MARKER.quantization, MARKER.huffman, MARKER.restart];
 
 /** Reads the segments up to the first scan. */
@@ -35,7 +37,7 @@ export function readJpegHead(bytes: Uint8Array, faults: CodecFaults): JpegHead {
       if (frame !== undefined) throw faults.damaged('two sizes');
       frame = { ...readFrame(segment.subarray(4), faults), isProgressive: marker === PROGRESSIVE };
     }
-    if (marker === MARKER.adobe && latin1(segment.subarray(4, 9)) === 'Adobe' && segment.length >= 16)
+    if (marker === MARKER.adobe && ADOBE.every((byte, i) => segment[4 + i] === byte) && segment.length >= 16)
       saysRgb = segment[15] === 0;
     if (FRAMES.includes(marker) || TABLES.includes(marker)) segments.push(segment);
     if (marker !== MARKER.scan) continue;
@@ -87,10 +89,6 @@ function readFrame(content: Uint8Array, faults: CodecFaults): Omit<Frame, 'isPro
     components,
     isWhole: samplings.every((sampling) => sampling === samplings[0]),
   };
-}
-
-function latin1(bytes: Uint8Array): string {
-  return String.fromCharCode(...bytes);
 }
 
 /** Collects the segments of tables from a JPEG that has no image, as TIFF's tag JPEGTables holds. */
@@ -186,5 +184,5 @@ const END: Uint8Array = Uint8Array.of(0xff, MARKER.end);
 
 /** Adobe's marker. `transform` is 0 for components as they are, 1 for luma and chroma. */
 function adobeSegment(transform: 0 | 1): Uint8Array {
-  return Uint8Array.of(0xff, MARKER.adobe, 0, 14, 0x41, 0x64, 0x6f, 0x62, 0x65, 0, 100, 0, 0, 0, 0, transform);
+  return Uint8Array.from([0xff, MARKER.adobe, 0, 14, ...ADOBE, 0, 100, 0, 0, 0, 0, transform]);
 }

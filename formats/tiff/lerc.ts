@@ -30,7 +30,7 @@ const MAX_VERSION = 6;
 
 /** Reads the head of a blob of LERC 2. */
 export function readLercHead(bytes: Uint8Array, faults: CodecFaults): LercHead {
-  const magic = String.fromCharCode(...bytes.subarray(0, OLD_MAGIC.length));
+  const magic = new TextDecoder('latin1').decode(bytes.subarray(0, OLD_MAGIC.length));
   if (magic === OLD_MAGIC) throw faults.unsupported('LERC of version 1');
   const view = viewOf(bytes);
   if (!magic.startsWith(MAGIC) || bytes.length < MAGIC.length + 4) throw faults.damaged('it has no head of LERC');
