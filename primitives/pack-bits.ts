@@ -1,6 +1,7 @@
 import { wrongArgument } from './checks/arguments.ts';
-import { type Column, requireType } from './columns/column.ts';
+import { type Column, type ColumnOwner, requireType } from './columns/column.ts';
 import { destination, extentOf, fuse, programOf, storeRows } from './columns/program.ts';
+import { fuseColumns } from './columns/views.ts';
 import { type CapacityOption, expectRows, withCapacity } from './context/capacity-option.ts';
 import { type ContextOption, inContext, requireContext } from './context/context-option.ts';
 import { u32 } from './functors/functor.ts';
@@ -8,7 +9,7 @@ import { ctz, popcount } from './functors/standard/bits.ts';
 import type { Bool, U32 } from './functors/value.ts';
 import { plus } from './monoid.ts';
 import { countIn, fusedScan } from './scan.ts';
-import { fill } from './sequence.ts';
+import { constant } from './sequence.ts';
 
 /**
  * Packs flags into the bits of 32-bit words: flag i becomes bit `i % 32` of word `i >> 5`. Bits after the last flag are
@@ -26,20 +27,28 @@ export function packBits(flags: Column<'bool'>, options?: ContextOption): Column
     requireType(flags, ['bool'], 'flags', 'packBits');
     const context = requireContext([flags], 'packBits');
     return context.scope(() => {
-      const words = fill(context, u32, 0, Math.ceil(flags.capacity / 32));
-      const bits = fuse(
-        'packBits',
-        [],
-        ['bool', 'u32', 'u32'],
-        (index, _, loader) => [...loader.load([flags], index), index.shr(5), bitOf(index)],
-        { by: [packBits], columns: [flags] },
-      );
-      // Flags that belong to the same word may be evaluated in parallel, so the OR must be atomic.
-      const store = { ...destination(words), guard: 0, index: 1, value: 2, combine: 'or' } as const;
-      storeRows(context, flags.length, bits, [store]);
+      const words = context.stored('u32', Math.ceil(flags.capacity / 32));
+      storeBits(context, flags, words);
       return words;
     });
   });
+}
+
+/** Stores flags as the bits of words, of which there are enough. */
+export function storeBits(context: ColumnOwner, flags: Column<'bool'>, words: Column<'u32'>): void {
+  storeRows(context, words.length, fuseColumns('fill', [constant(u32, 0, words.length)]), [
+    { ...destination(words), value: 0 },
+  ]);
+  const bits = fuse(
+    'packBits',
+    [],
+    ['bool', 'u32', 'u32'],
+    (index, _, loader) => [...loader.load([flags], index), index.shr(5), bitOf(index)],
+    { by: [packBits], columns: [flags] },
+  );
+  // Flags that belong to the same word may be evaluated in parallel, so the OR must be atomic.
+  const store = { ...destination(words), guard: 0, index: 1, value: 2, combine: 'or' } as const;
+  storeRows(context, flags.length, bits, [store]);
 }
 
 /** The mask of the bit that belongs to a row, within the row's word. */

@@ -17,6 +17,7 @@ import type { Law } from './law.ts';
 import { mapLaws } from './map.ts';
 import { mergeLaws } from './merge.ts';
 import { narrowLaws } from './narrow.ts';
+import { narrowResultsLaws } from './narrow-results.ts';
 import { packLaws } from './pack.ts';
 import { packBitsLaws } from './pack-bits.ts';
 import { randomLaws } from './random.ts';
@@ -60,6 +61,7 @@ export const primitiveLaws: readonly Law[] = [
   ...fusionLaws,
   ...scatterLaws,
   ...narrowLaws,
+  ...narrowResultsLaws,
   ...packLaws,
   ...tileSumsLaws,
   ...decodeTilesLaws,

@@ -1,9 +1,12 @@
 import fc from 'fast-check';
+import { copyIf } from '../../primitives/copy-if.ts';
 import { fn, i32, u32 } from '../../primitives/functors/functor.ts';
 import { map } from '../../primitives/map.ts';
 import { plus } from '../../primitives/monoid.ts';
 import { narrow } from '../../primitives/narrow.ts';
+import { packBits } from '../../primitives/pack-bits.ts';
 import { inclusiveScan } from '../../primitives/scan.ts';
+import { sequence } from '../../primitives/sequence.ts';
 import { rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { bitsOfHalf, nearestHalf } from '../support/half-floats.ts';
@@ -40,6 +43,21 @@ export const narrowLaws: readonly Law[] = [
       assertSameBytes(results, expected, 'packed');
     },
   ),
+  law('flags are packed as bits', [rowsOf({ flag: 'bool' }), presentation], async (run, host, how) => {
+    const { flags, words, odd } = await run((context) => {
+      const { flag } = present(context, host, how);
+      const flags = narrow(flag, 'bits');
+      return { flags, words: packBits(flags), odd: copyIf(sequence(flag.length), flags) };
+    });
+    const set = Uint32Array.from(host.flag.keys()).filter((row) => host.flag[row]);
+    const packed = new Uint32Array(words.length);
+    for (const row of set) packed[row >> 5]! |= 1 << (row & 31);
+    assertSameBytes(
+      { flags, words, odd },
+      { flags: Uint8Array.from(host.flag, Number), words: packed, odd: set },
+      'bits',
+    );
+  }),
   law('f16 are the nearest numbers that IEEE 754 has', [rowsOf({ x: 'f32' }), presentation], async (run, host, how) => {
     const results = await run((context) => narrow(present(context, host, how).x, 'f16'));
     assertSameBytes(results, asHalf(host.x), 'packed as f16', true);

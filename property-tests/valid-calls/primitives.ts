@@ -156,7 +156,7 @@ export const primitiveCalls: ValidCalls = {
     },
   }),
   tileSums: () => ({ values: x, options: { columns: 2, rows: 3, ...at } }),
-  narrow: () => ({ values: x, format: 'u16', ...where }),
+  narrow: () => ({ table: { 'n*': x }, format: { 'n?': 'u16' }, ...where }),
   packBits: () => ({ flags: q.map(isOdd, { x }), ...where }),
   partition: predicate('predicate', {
     'options?': { 'capacity?': { 'selected?': 9, 'rejected?': 9 }, ...at },
