@@ -4,7 +4,7 @@ import * as q from '../../primitives/index.ts';
 import { rowsOf } from '../arbitraries/columns.ts';
 import { present, presentation } from '../arbitraries/presentations.ts';
 import { bitsOfHalf, nearestHalf } from '../support/half-floats.ts';
-import { FIELDS, RESULTS } from '../support/results-of-primitives.ts';
+import { FIELDS, type Given, RESULTS } from '../support/results-of-primitives.ts';
 import { assertSameBytes, type HostTable } from './compare.ts';
 import { type Law, law } from './law.ts';
 
@@ -55,52 +55,78 @@ function packedOnHost(read: HostTable, formats: unknown): HostTable {
   );
 }
 
+const half = fc.constantFrom<0 | 1>(0, 1);
 const isEven = q.fn({ at: q.u32 }, q.bool, ({ at }) => at.and(1).eq(0));
 
-/** Rows of packed columns that primitives have read: at an index of their own, and moved. */
-function readAgain(packed: Table): { readonly reversed: Table; readonly even: Table } {
+const lookUps = {
+  u32: q.fn({ row: q.u32, table: q.array(q.u32) }, q.u32, ({ row, table }) => table.at(row)),
+  i32: q.fn({ row: q.u32, table: q.array(q.i32) }, q.i32, ({ row, table }) => table.at(row)),
+  f32: q.fn({ row: q.u32, table: q.array(q.f32) }, q.f32, ({ row, table }) => table.at(row)),
+  bool: q.fn({ row: q.u32, table: q.array(q.bool) }, q.bool, ({ row, table }) => table.at(row)),
+};
+
+/** Packed columns as other primitives read them: in reverse order, as rows or as arrays, and every other row. */
+function readAgain(packed: Table, asArrays: boolean): { readonly reversed: Table; readonly even: Table } {
   const columns = columnsOf(packed);
+  const reversed = columns.map((column) => {
+    if (!asArrays) return q.reverse(column);
+    const row = q.reverse(q.sequence(column.length));
+    return q.map(lookUps[column.type as 'u32'], { row, table: column as q.Column<'u32'> });
+  });
   const even = columns.map((column) => q.copyIf(column, q.map(isEven, { at: q.sequence(column.length) })));
-  return {
-    reversed: withColumns(
-      packed,
-      columns.map((column) => q.reverse(column)),
-    ),
-    even: withColumns(packed, even),
-  };
+  return { reversed: withColumns(packed, reversed), even: withColumns(packed, even) };
+}
+
+type Rows = Given['rows'];
+
+/** What primitives are given, for rows in a form and for the same rows as cells. */
+function givenOf(context: q.Context, host: Given['host'], rows: Rows, cells: Rows): Given {
+  const grid = { rows: 1, columns: host.n.length };
+  const ends = [0, 0, 3, 3, 4, 40].map((end) => Math.min(end, host.n.length));
+  return { context, host, rows, cells: q.asGrid(cells, grid), segments: context.column(Uint32Array.from(ends)) };
 }
 
 /** That the results of primitives, packed, are what packing leaves of them, and are read by other primitives. */
 export function narrowResultsLaw(primitives: readonly string[]): Law {
   return law(
     'what a primitive returns, packed, is what the formats keep of it, and is read by other primitives',
-    [fc.constantFrom(...primitives), rowsOf(FIELDS, sizes), presentation, fc.constantFrom(0, 1)],
+    [fc.constantFrom(...primitives), rowsOf(FIELDS, sizes), presentation, half],
     async (run, primitive, host, how, half) => {
       let formats: unknown;
       const { plain, packed, again } = (await run((context) => {
-        const rows = present(context, host, how);
-        const grid = { rows: 1, columns: host.n.length };
-        const cells = q.asGrid(present(context, host, 'stored'), grid);
-        const ends = [0, 0, 3, 3, 4, 40].map((end) => Math.min(end, host.n.length));
-        const segments = context.column(Uint32Array.from(ends));
-        const plain = RESULTS[primitive]!({ context, host, rows, cells, segments });
-        formats = formatsOf(plain, half as 0 | 1);
+        const given = givenOf(context, host, present(context, host, how), present(context, host, 'stored'));
+        const plain = RESULTS[primitive]!(given);
+        formats = formatsOf(plain, half);
         const packed = q.narrow(plain, formats as never);
-        return { plain, packed, again: readAgain(packed) };
+        return { plain, packed, again: readAgain(packed, half === 1) };
       })) as { readonly [name: string]: HostTable };
       const expected = packedOnHost(plain!, formats);
       assertSameBytes(packed!, expected, `packed ${primitive}`);
       const { reversed, even } = again as { readonly [name: string]: HostTable };
-      assertSameBytes(
-        reversed!,
-        picked(expected, (array) => array.slice().reverse()),
-        `reversed ${primitive}`,
-      );
-      assertSameBytes(
-        even!,
-        picked(expected, (array) => array.filter((_, i) => i % 2 === 0)),
-        `even ${primitive}`,
-      );
+      const backwards = picked(expected, (array) => array.slice().reverse());
+      assertSameBytes(reversed!, backwards, `reversed ${primitive}`);
+      const others = picked(expected, (array) => array.filter((_, i) => i % 2 === 0));
+      assertSameBytes(even!, others, `every other row of ${primitive}`);
+    },
+  );
+}
+
+/** That primitives return the same of packed rows as of the same rows unpacked. */
+export function packedRowsLaw(primitives: readonly string[]): Law {
+  return law(
+    'packed rows are as good as others',
+    [fc.constantFrom(...primitives), rowsOf(FIELDS, sizes), presentation, half],
+    async (run, primitive, full, how, half) => {
+      const formats = { n: FORMATS.u32[half], i: FORMATS.i32[half], f: 'f16', calm: 'f16', b: 'bits' } as const;
+      const numbers = packedOnHost(full as unknown as HostTable, formats);
+      const host = { ...(numbers as unknown as Given['host']), b: full.b };
+      const { packed, plain } = (await run((context) => {
+        const rows = present(context, host, how);
+        const cells = present(context, host, 'stored');
+        const packed = RESULTS[primitive]!(givenOf(context, host, q.narrow(rows, formats), q.narrow(cells, formats)));
+        return { packed, plain: RESULTS[primitive]!(givenOf(context, host, rows, cells)) };
+      })) as { readonly [name: string]: HostTable };
+      assertSameBytes(packed!, plain!, `${primitive} of packed rows`);
     },
   );
 }
@@ -110,4 +136,6 @@ function picked(read: HostTable, pick: (array: Uint32Array) => Uint32Array): Hos
   return Object.fromEntries(Object.entries(read).map(([name, field]) => [name, picked(field, pick)]));
 }
 
-export const narrowResultsLaws: readonly Law[] = [narrowResultsLaw(Object.keys(RESULTS))];
+const all = Object.keys(RESULTS);
+
+export const narrowResultsLaws: readonly Law[] = [narrowResultsLaw(all), packedRowsLaw(all)];

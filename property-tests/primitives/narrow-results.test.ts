@@ -2,15 +2,19 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { dealToBackends, onEveryBackend, plainBackends } from '../backends.ts';
 import { costlyCaseCount, someOf } from '../cases.ts';
-import { narrowResultsLaw } from '../laws/narrow-results.ts';
+import { narrowResultsLaw, packedRowsLaw } from '../laws/narrow-results.ts';
 import { RESULTS } from '../support/results-of-primitives.ts';
 import { primitiveCalls } from '../valid-calls/primitives.ts';
 
-const resultsOn = dealToBackends(someOf(Object.keys(RESULTS), 40));
+const names = Object.keys(RESULTS);
+const laws = [
+  ...someOf(names, 24).map((name) => [`the result of ${name} can be packed`, narrowResultsLaw([name])] as const),
+  ...someOf(names, 16).map((name) => [`${name} takes packed rows`, packedRowsLaw([name])] as const),
+];
+const lawsOn = dealToBackends(laws);
 
 onEveryBackend((opened, backend) => {
-  test.each(resultsOn(backend))('the result of %s can be packed', async (primitive) => {
-    const { property } = narrowResultsLaw([primitive]);
+  test.each(lawsOn(backend))('%s', async (_, { property }) => {
     await fc.assert(property(opened().run), { numRuns: costlyCaseCount(5) });
   });
 }, plainBackends);

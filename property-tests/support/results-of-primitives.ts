@@ -179,10 +179,10 @@ export const RESULTS: { readonly [primitive: string]: (given: Given) => Table } 
   sortPermutation: ({ rows: { i } }) => q.sortPermutation(i),
   stencil: ({ cells: { n, f } }) => q.stencil(middle, { n, f }),
   tabulate: ({ host: { n } }) => q.tabulate(n.length, atPlace),
-  tileHistograms: ({ rows: { n }, context }) => {
+  tileHistograms: ({ rows: { n }, host, context }) => {
     const place = q.map(low, { n: q.slice(n, 0, 3) });
-    const pieces = { offsets: context.column(Uint32Array.of(0, 1, 2, 3)), histogram: q.map(odd, { n: place }) };
-    const parts = { ...pieces, word: place, pitch: place, masks: n };
+    const offsets = context.column(Uint32Array.from({ length: Math.min(3, host.n.length) + 1 }, (_, i) => i));
+    const parts = { offsets, histogram: q.map(odd, { n: place }), word: place, pitch: place, masks: n };
     const sizes = { columns: 32, rows: 2, as: 'u8', bins: 8, histograms: 2 } as const;
     return q.tileHistograms(n, { start: place, first: place }, parts, binOfCell, sizes);
   },
