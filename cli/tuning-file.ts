@@ -1,8 +1,12 @@
 import type { TuningChoice } from '../backends/webgpu/index.ts';
 import { requireTuning } from '../backends/webgpu/tuning/tuning-check.ts';
-import { readTextFile } from '../formats/json-file.ts';
+import { fileError } from '../formats/file-error.ts';
+import { readBounded } from '../formats/read-bounded.ts';
+import { decodeJson } from '../formats/result-sets/json-bytes.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { ArgumentError } from '../primitives/checks/errors.ts';
+
+const MOST_BYTES = 2 ** 20;
 
 /**
  * Reads a tuning from a JSON file. The file contains either only settings, or an entry written by `quadrille tune`.
@@ -10,7 +14,10 @@ import { ArgumentError } from '../primitives/checks/errors.ts';
  * @throws UsageError `usage/tuning` if the file does not contain a tuning; FormatError if the file cannot be read.
  */
 export async function readTuning(file: string): Promise<TuningChoice> {
-  const text = await readTextFile(file);
+  const bytes = await readBounded(file, MOST_BYTES).catch((error) => {
+    throw fileError(file, error);
+  });
+  const text = decodeJson(bytes, file);
   try {
     const data = JSON.parse(text) as { readonly tuning?: unknown };
     return requireTuning(data.tuning ?? data);

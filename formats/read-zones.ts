@@ -1,12 +1,8 @@
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import { aText, type Kind, someOptions } from '../primitives/checks/kinds.ts';
-import { readTextFile } from './json-file.ts';
-import { formatOf } from './polygon-layers/layer-format.ts';
-import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
-import { openLayer, readLayer, readPass } from './polygon-layers/open-polygon-layer.ts';
-import type { PolygonLayerFormat } from './polygon-layers/polygon-layer.ts';
-import { type AttributeReader, attributeReader } from './zone-attributes.ts';
-import { parseZones, type ReadZones, ZONE_OPTIONS, type ZoneOptions } from './zones.ts';
+import { finished } from './bytes/steps.ts';
+import { anyInput } from './polygon-layers/layer-input.ts';
+import { type ReadZones, ZONE_OPTIONS, type ZoneOptions, zonesIn } from './zones.ts';
 
 const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
 
@@ -49,49 +45,5 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
   requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
-  const input = await fileInput(file, options.memoryBytes).catch(() => undefined);
-  // Of a file that can be read only once, such as a pipe, the format is not looked for: it must be GeoJSON or TopoJSON.
-  const format = input && (await formatOf(input)).name;
-  if (input !== undefined && format !== 'geojson' && format !== 'topojson') return readLayerOf(input, options, format);
-  const read = format === 'geojson' ? await readByFeature(input!, options) : undefined;
-  return read ?? parseZones(await readTextFile(file, options.memoryBytes), { ...options, file });
-}
-
-async function readLayerOf(
-  input: LayerInput,
-  { attributes: chosen, ...options }: ZoneOptions,
-  format: PolygonLayerFormat | undefined,
-): Promise<ReadZones> {
-  const { memoryBytes } = options;
-  const attributes = chosen && attributeReader(chosen, input.file, memoryBytes);
-  const layer = await openLayer(input, { ...options, format }, { attributes, noun: 'zone' });
-  return withAttributes(await readLayer(layer, memoryBytes, 'zone'), attributes);
-}
-
-/**
- * Reads GeoJSON as a stream of features, whose coordinates become no objects. It takes half the time of `parseZones`, and
- * a third of the memory, and gives the same zones and notes. Undefined for whatever it does not read so, or finds a fault
- * in: `parseZones` reads that from its beginning, and its errors are those of the file.
- */
-export async function readByFeature(
-  input: LayerInput,
-  { attributes: chosen, onBadRecord: _, ...options }: ZoneOptions,
-): Promise<ReadZones | undefined> {
-  const { memoryBytes } = options;
-  const attributes = chosen && attributeReader(chosen, input.file, memoryBytes);
-  try {
-    const layer = await openLayer(input, { ...options, format: 'geojson' }, { attributes, noun: 'zone' });
-    const read = await readPass(layer, memoryBytes, 'zone');
-    // Otherwise, the system that the first features were read in was not that of the file.
-    const { crs, names } = read.zones;
-    if (crs === undefined || crs !== layer.crs || names.length === 0) return undefined;
-    return withAttributes(read, attributes);
-  } catch {
-    return undefined;
-  }
-}
-
-function withAttributes(read: ReadZones, attributes: AttributeReader | undefined): ReadZones {
-  const found = attributes?.finish();
-  return { ...read, ...(found && { attributes: found.attributes, notes: [...read.notes, ...found.notes] }) };
+  return finished(zonesIn(await anyInput(file, options.memoryBytes), options));
 }

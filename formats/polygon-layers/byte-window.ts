@@ -1,4 +1,5 @@
 import { CapacityError } from '../../primitives/checks/errors.ts';
+import { iteratorOf, type Steps, wait } from '../bytes/steps.ts';
 import { overMemory } from '../memory.ts';
 import type { LayerInput } from './layer-input.ts';
 
@@ -11,12 +12,12 @@ import type { LayerInput } from './layer-input.ts';
 export interface ByteWindow {
   /** Name of the file in error messages. */
   readonly file: string;
-  bytes: Buffer;
+  bytes: Uint8Array;
   at: number;
   end: number;
   /** Position of `bytes[0]` in the stream. */
   base: number;
-  blocks: AsyncIterator<Uint8Array>;
+  blocks: AsyncIterator<Uint8Array> | Iterator<Uint8Array>;
   ended: boolean;
   /** Memory limit of the reader in bytes. */
   readonly memoryBytes: number;
@@ -31,28 +32,28 @@ const MAX_RECORD_BYTES: number = 2 ** 29 - 24;
 /** Creates an empty {@link ByteWindow} at the start of a stream, without reading from the stream. */
 export function openWindow(input: LayerInput, signal?: AbortSignal): ByteWindow {
   const { file, memoryBytes = Number.POSITIVE_INFINITY } = input;
-  const blocks = input.blocks(signal)[Symbol.asyncIterator]();
-  return { file, bytes: Buffer.alloc(1), at: 0, end: 0, base: 0, blocks, ended: false, memoryBytes };
+  const blocks = iteratorOf(input.blocks(signal));
+  return { file, bytes: new Uint8Array(1), at: 0, end: 0, base: 0, blocks, ended: false, memoryBytes };
 }
 
 /** What `start` makes of a window at the start of a stream. Closes the stream if `start` throws. */
-export async function withWindow<T>(
+export function* withWindow<T>(
   input: LayerInput,
   signal: AbortSignal | undefined,
-  start: (window: ByteWindow) => Promise<T>,
-): Promise<T> {
+  start: (window: ByteWindow) => Steps<T>,
+): Steps<T> {
   const window = openWindow(input, signal);
   try {
-    return await start(window);
+    return yield* start(window);
   } catch (error) {
-    await closeWindow(window);
+    yield* closeWindow(window);
     throw error;
   }
 }
 
 /** Closes the stream, even if it has not been read to its end. */
-export async function closeWindow({ blocks }: ByteWindow): Promise<void> {
-  await blocks.return?.();
+export function* closeWindow({ blocks }: ByteWindow): Steps {
+  yield* wait(blocks.return?.());
 }
 
 /** Position of the next byte to consume, counted from the start of the stream. */
@@ -74,9 +75,9 @@ export function bytesThere({ at, end }: ByteWindow): number {
  * @throws CapacityError `capacity/record-bytes` if a record is too long for a string, OutOfMemoryError `memory/limit`
  * if the record exceeds the memory limit.
  */
-export async function need(window: ByteWindow, length: number, record: number = length): Promise<boolean> {
+export function* need(window: ByteWindow, length: number, record: number = length): Steps<boolean> {
   while (bytesThere(window) < length && !window.ended) {
-    const { done, value } = await window.blocks.next();
+    const { done, value } = yield* wait(window.blocks.next());
     if (done === true) window.ended = true;
     else append(window, value, record);
   }
@@ -89,33 +90,28 @@ export async function need(window: ByteWindow, length: number, record: number = 
  *
  * @returns Whether more bytes are available than before the call.
  */
-export async function needMore(window: ByteWindow): Promise<boolean> {
+export function* needMore(window: ByteWindow): Steps<boolean> {
   const before = bytesThere(window);
   const most = Math.max(before, Math.floor(window.memoryBytes / RECORD_FACTOR));
-  await need(window, Math.min(2 * before, most) + 1, before + 1);
+  yield* need(window, Math.min(2 * before, most) + 1, before + 1);
   return bytesThere(window) > before;
 }
 
 /** Consumes all bytes before a position of the stream, without keeping them. Returns false if the stream ends before. */
-export async function skipTo(window: ByteWindow, offset: number): Promise<boolean> {
+export function* skipTo(window: ByteWindow, offset: number): Steps<boolean> {
   while (window.base + window.end < offset) {
     window.at = window.end;
-    if (!(await need(window, 1))) return false;
+    if (!(yield* need(window, 1))) return false;
   }
   window.at = offset - window.base;
   return true;
 }
 
 /** Moves to a position of the stream, forward or backward. Opens the stream again if the position is not in memory. */
-export async function moveTo(
-  window: ByteWindow,
-  input: LayerInput,
-  offset: number,
-  signal?: AbortSignal,
-): Promise<void> {
+export function* moveTo(window: ByteWindow, input: LayerInput, offset: number, signal?: AbortSignal): Steps {
   if (offset < window.base || offset > window.base + window.end) {
-    await closeWindow(window);
-    const blocks = input.blocks(signal, offset)[Symbol.asyncIterator]();
+    yield* closeWindow(window);
+    const blocks = iteratorOf(input.blocks(signal, offset));
     Object.assign(window, { blocks, base: offset, end: 0, ended: false });
   }
   window.at = offset - window.base;
@@ -131,8 +127,8 @@ function append(window: ByteWindow, block: Uint8Array, record: number): void {
   // If the available bytes, the new block and the final 0 do not fit into `bytes`, new memory is allocated. Otherwise
   // the available bytes move to the start of `bytes`.
   if (length >= bytes.length) {
-    window.bytes = Buffer.allocUnsafeSlow(length < 2 * kept ? 2 * length + 1 : length + 1);
-    bytes.copy(window.bytes, 0, window.at, window.end);
+    window.bytes = new Uint8Array(length < 2 * kept ? 2 * length + 1 : length + 1);
+    window.bytes.set(bytes.subarray(window.at, window.end));
   } else bytes.copyWithin(0, window.at, window.end);
   window.bytes.set(block, kept);
   window.base += window.at;

@@ -1,5 +1,8 @@
 import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { type Steps, wait } from '../bytes/steps.ts';
+import { utf8Text } from '../bytes/text.ts';
+import { viewOf } from '../bytes.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, withWindow } from './byte-window.ts';
@@ -15,7 +18,7 @@ export interface AttributeTable {
   readonly file: string;
   readonly records: number;
   /** Reads the next record. Must not be called after the last record. */
-  next(): Promise<AttributeRecord>;
+  next(): Steps<AttributeRecord>;
   readonly window: ByteWindow;
   /** The code page that the `.cpg` file or, without it, the language byte states, if it is unknown. */
   readonly unknownPage: string | undefined;
@@ -44,18 +47,19 @@ const LANGUAGE = 29;
  * @throws FormatError if the header is malformed, the file is shorter than the header states, or the column does not
  * exist or cannot name the polygons.
  */
-export function openAttributes(input: LayerInput, reading: Reading): Promise<AttributeTable> {
+export function openAttributes(input: LayerInput, reading: Reading): Steps<AttributeTable> {
   return withWindow(input, reading.signal, (window) => startTable(window, input, reading));
 }
 
-async function startTable(window: ByteWindow, input: LayerInput, reading: Reading): Promise<AttributeTable> {
-  await requireBytes(window, input, 32);
-  const { decode, unknownPage } = await decoderOf(input, window.bytes[window.at + LANGUAGE]!);
-  const records = window.bytes.readUInt32LE(window.at + 4);
-  const headBytes = window.bytes.readUInt16LE(window.at + 8);
-  const recordBytes = window.bytes.readUInt16LE(window.at + 10);
+function* startTable(window: ByteWindow, input: LayerInput, reading: Reading): Steps<AttributeTable> {
+  yield* requireBytes(window, input, 32);
+  const { decode, unknownPage } = yield* decoderOf(input, window.bytes[window.at + LANGUAGE]!);
+  const head = viewOf(window.bytes);
+  const records = head.getUint32(window.at + 4, true);
+  const headBytes = head.getUint16(window.at + 8, true);
+  const recordBytes = head.getUint16(window.at + 10, true);
   if (headBytes < 33 || recordBytes < 1) throw malformed(input.file, 'lengths of a head and a record', 'none');
-  await requireBytes(window, input, headBytes);
+  yield* requireBytes(window, input, headBytes);
   const fields = fieldsOf(window.bytes.subarray(window.at, window.at + headBytes), recordBytes, decode);
   const { id } = reading.options;
   const field = id === undefined ? undefined : namingField(fields, id, input.file);
@@ -72,8 +76,8 @@ async function startTable(window: ByteWindow, input: LayerInput, reading: Readin
     records,
     window,
     unknownPage,
-    async next() {
-      if (bytesThere(window) < recordBytes) await requireBytes(window, input, recordBytes);
+    *next() {
+      if (bytesThere(window) < recordBytes) yield* requireBytes(window, input, recordBytes);
       const { bytes, at } = window;
       window.at += recordBytes;
       const textOf = ({ start, length }: Field): string | null => decode(bytes, at + start, length);
@@ -86,8 +90,8 @@ async function startTable(window: ByteWindow, input: LayerInput, reading: Readin
   };
 }
 
-async function requireBytes(window: ByteWindow, input: LayerInput, length: number): Promise<void> {
-  if (!(await need(window, length))) throw truncated(input.file, input.size, offsetOf(window), length);
+function* requireBytes(window: ByteWindow, input: LayerInput, length: number): Steps {
+  if (!(yield* need(window, length))) throw truncated(input.file, input.size, offsetOf(window), length);
 }
 
 /** A column, and its byte range within each record. */
@@ -101,7 +105,7 @@ interface Field {
 
 const END_OF_FIELDS = 0x0d;
 
-function fieldsOf(head: Buffer, recordBytes: number, decode: Decoder): Field[] {
+function fieldsOf(head: Uint8Array, recordBytes: number, decode: Decoder): Field[] {
   const fields: Field[] = [];
   const places: number[] = [];
   for (let at = 32; at + 32 <= head.length && head[at] !== END_OF_FIELDS; at += 32) places.push(at);
@@ -167,22 +171,22 @@ function numberOf(text: string): unknown {
 }
 
 /** Decodes a value and trims blanks; returns null if nothing is left. */
-type Decoder = (bytes: Buffer, start: number, length: number) => string | null;
+type Decoder = (bytes: Uint8Array, start: number, length: number) => string | null;
 
 /**
  * Returns the decoder for the code page that the `.cpg` file states or, if it is missing or states an unknown page, that
  * the language byte of the table states. Without either, a value is decoded as UTF-8 or, if it is not valid UTF-8, as
  * Windows-1252. `unknownPage` is what the `.cpg` file or, without it, the language byte states, if it is unknown.
  */
-async function decoderOf(
+function* decoderOf(
   input: LayerInput,
   language: number,
-): Promise<{ readonly decode: Decoder; readonly unknownPage: string | undefined }> {
-  const beside = await input.beside('.cpg');
-  const written = beside === undefined ? '' : Buffer.from(await readWhole(beside, 1024)).toString('utf8');
+): Steps<{ readonly decode: Decoder; readonly unknownPage: string | undefined }> {
+  const beside = yield* wait(input.beside('.cpg'));
+  const written = beside === undefined ? '' : utf8Text(yield* readWhole(beside, 1024));
   const label = written.replace(/^\uFEFF/, '').trim();
-  const stated = label === '' ? undefined : await decoderOfPage(label);
-  const page = stated ?? (await decoderOfLanguage(language));
+  const stated = label === '' ? undefined : yield* wait(decoderOfPage(label));
+  const page = stated ?? (yield* wait(decoderOfLanguage(language)));
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   const western = new TextDecoder('windows-1252');
   const decode: Decoder = (bytes, start, length) => {
@@ -198,7 +202,7 @@ async function decoderOf(
   return { decode, unknownPage: told === '' || (label === '' ? page : stated) !== undefined ? undefined : told };
 }
 
-function isUtf8(decoder: TextDecoder, bytes: Buffer): boolean {
+function isUtf8(decoder: TextDecoder, bytes: Uint8Array): boolean {
   try {
     decoder.decode(bytes);
     return true;

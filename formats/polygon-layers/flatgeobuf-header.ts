@@ -1,4 +1,7 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import type { Steps } from '../bytes/steps.ts';
+import { beginsWith } from '../bytes/text.ts';
+import { viewOf } from '../bytes.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, need, offsetOf } from './byte-window.ts';
 import {
@@ -36,7 +39,7 @@ export interface FlatGeobufHeader {
  * Magic number: the first three bytes of a FlatGeobuf file. The file continues with a version, the same three letters
  * again, and a patch level.
  */
-export const FLATGEOBUF_MAGIC: Buffer = Buffer.from('fgb');
+export const FLATGEOBUF_MAGIC: Uint8Array = new TextEncoder().encode('fgb');
 const VERSION = 3;
 const MAGIC_BYTES = 8;
 /** Maximum length of a header in bytes. Other readers have the same limit. */
@@ -48,26 +51,26 @@ const MAX_HEADER_BYTES = 10 * 2 ** 20;
  *
  * @throws FormatError if the header is malformed, or the file ends within the header or the index.
  */
-export async function readFlatGeobufHeader(window: ByteWindow, input: LayerInput): Promise<FlatGeobufHeader> {
-  const length = await readPreamble(window, input);
-  await requireBytes(window, input, length, 'The header');
+export function* readFlatGeobufHeader(window: ByteWindow, input: LayerInput): Steps<FlatGeobufHeader> {
+  const length = yield* readPreamble(window, input);
+  yield* requireBytes(window, input, length, 'The header');
   const bytes = window.bytes.subarray(window.at, window.at + length);
   const { header, indexNode } = parseHeader(bytes, input.file);
   window.at += length;
-  await skip(window, input, indexBytes(header.features, indexNode));
+  yield* skip(window, input, indexBytes(header.features, indexNode));
   return header;
 }
 
-async function readPreamble(window: ByteWindow, input: LayerInput): Promise<number> {
-  await requireBytes(window, input, MAGIC_BYTES + 4, 'The header');
+function* readPreamble(window: ByteWindow, input: LayerInput): Steps<number> {
+  yield* requireBytes(window, input, MAGIC_BYTES + 4, 'The header');
   const { bytes } = window;
-  if (bytes.compare(FLATGEOBUF_MAGIC, 0, 3, 0, 3) !== 0 || bytes.compare(FLATGEOBUF_MAGIC, 0, 3, 4, 7) !== 0) {
+  if (!beginsWith(bytes, 0, FLATGEOBUF_MAGIC) || !beginsWith(bytes, 4, FLATGEOBUF_MAGIC)) {
     throw headerError(input.file, 'The file is not FlatGeobuf.', 'the letters "fgb", twice', 'other bytes');
   }
   if (bytes[3] !== VERSION) {
     throw headerError(input.file, 'The file is of another version.', `FlatGeobuf ${VERSION}`, `${bytes[3]}`);
   }
-  const length = bytes.readUInt32LE(MAGIC_BYTES);
+  const length = viewOf(bytes).getUint32(MAGIC_BYTES, true);
   if (length > MAX_HEADER_BYTES) {
     throw headerError(input.file, 'The header is too long.', `at most ${MAX_HEADER_BYTES} bytes`, `${length}`);
   }
@@ -75,9 +78,9 @@ async function readPreamble(window: ByteWindow, input: LayerInput): Promise<numb
   return length;
 }
 
-function parseHeader(bytes: Buffer, file: string): { header: FlatGeobufHeader; indexNode: number } {
+function parseHeader(bytes: Uint8Array, file: string): { header: FlatGeobufHeader; indexNode: number } {
   try {
-    const table = rootTable(new DataView(bytes.buffer, bytes.byteOffset, bytes.length));
+    const table = rootTable(viewOf(bytes));
     const columns = vectorField(table, 7, 4);
     const header = {
       geometryType: u8Field(table, 2, 0),
@@ -120,11 +123,11 @@ function indexBytes(features: number, nodeSize: number): number {
   return (features === 1 ? 2 : entries) * INDEX_ENTRY_BYTES;
 }
 
-async function skip(window: ByteWindow, input: LayerInput, length: number): Promise<void> {
+function* skip(window: ByteWindow, input: LayerInput, length: number): Steps {
   requireInFile(window, input, length, 'The index');
   let left = length;
   while (left > 0) {
-    if (!(await need(window, 1))) throw truncated(input.file, input.size, offsetOf(window), left, 'The index');
+    if (!(yield* need(window, 1))) throw truncated(input.file, input.size, offsetOf(window), left, 'The index');
     const step = Math.min(left, window.end - window.at);
     window.at += step;
     left -= step;
@@ -135,9 +138,9 @@ async function skip(window: ByteWindow, input: LayerInput, length: number): Prom
  * Reads until `length` bytes are available. Before any memory is allocated, the length is compared with the file size,
  * because a damaged file may state a wrong length.
  */
-export async function requireBytes(window: ByteWindow, input: LayerInput, length: number, what: string): Promise<void> {
+export function* requireBytes(window: ByteWindow, input: LayerInput, length: number, what: string): Steps {
   requireInFile(window, input, length, what);
-  if (!(await need(window, length))) throw truncated(input.file, offsetOf(window), offsetOf(window), length, what);
+  if (!(yield* need(window, length))) throw truncated(input.file, offsetOf(window), offsetOf(window), length, what);
 }
 
 function requireInFile(window: ByteWindow, input: LayerInput, length: number, what: string): void {

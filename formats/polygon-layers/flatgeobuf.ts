@@ -1,4 +1,7 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import type { Steps } from '../bytes/steps.ts';
+import { beginsWith } from '../bytes/text.ts';
+import { viewOf } from '../bytes.ts';
 import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { readBinaryRing } from './binary-rings.ts';
@@ -29,7 +32,7 @@ export const FLATGEOBUF: PolygonFormat = {
   title: 'FlatGeobuf',
   endings: ['.fgb'],
   isBinary: true,
-  tells: ({ head }) => head.length >= 3 && head.compare(FLATGEOBUF_MAGIC, 0, 3, 0, 3) === 0,
+  tells: ({ head }) => beginsWith(head, 0, FLATGEOBUF_MAGIC),
   open: openFlatGeobuf,
 };
 
@@ -41,26 +44,26 @@ export const FLATGEOBUF: PolygonFormat = {
  * and offset, invents vertices if a file is truncated, and loops forever if the header states an index without
  * features.
  */
-async function openFlatGeobuf(input: LayerInput): Promise<OpenedFormat> {
+function* openFlatGeobuf(input: LayerInput): Steps<OpenedFormat> {
   const window = openWindow(input);
   try {
-    const { crs } = await readFlatGeobufHeader(window, input);
+    const { crs } = yield* readFlatGeobufHeader(window, input);
     return { read: readFeatures, stated: crs, geographic: false };
   } finally {
-    await closeWindow(window);
+    yield* closeWindow(window);
   }
 }
 
-async function* readFeatures(reading: Reading): AsyncGenerator<void, void, undefined> {
+function* readFeatures(reading: Reading): Steps {
   const { window, input } = reading;
-  const header = await readFlatGeobufHeader(window, input);
+  const header = yield* readFlatGeobufHeader(window, input);
   const read = new Set(attributeColumns(reading, header.columns, isAttribute));
   let index = 0;
   for (; bytesThere(window) > 0 || window.base + window.end < input.size; index++) {
     const what = `Feature ${index}`;
-    if (bytesThere(window) < 4) await requireBytes(window, input, 4, what);
-    const length = window.bytes.readUInt32LE(window.at);
-    if (bytesThere(window) < 4 + length) await requireBytes(window, input, 4 + length, what);
+    if (bytesThere(window) < 4) yield* requireBytes(window, input, 4, what);
+    const length = viewOf(window.bytes).getUint32(window.at, true);
+    if (bytesThere(window) < 4 + length) yield* requireBytes(window, input, 4 + length, what);
     const start = window.at + 4;
     const view = new DataView(window.bytes.buffer, window.bytes.byteOffset + start, length);
     readRecord(reading, index, () => readFeature(reading, header, read, view, index));

@@ -1,12 +1,15 @@
+import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import type { Steps } from '../bytes/steps.ts';
 import { isJsonObject, type JsonObject, nullRecord, statedCrs } from '../feature.ts';
-import { geoJsonFeatures, isGeoJson } from '../geojson.ts';
+import { isGeoJson } from '../geojson.ts';
 import { requireJsonRoom } from '../memory.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
+import { UsageError } from '../usage-error.ts';
 import { type ByteWindow, bytesThere, need, needMore, offsetOf } from './byte-window.ts';
 import { malformed, readFeature } from './geojson-feature.ts';
 import { faultErrorIn, faultOf, syntaxFault } from './json-faults.ts';
-import { emptyRecord, type JsonRecord, parseRecord, scanRecord } from './json-record.ts';
+import { emptyRecord, holdText, type JsonRecord, parseRecord, scanRecord } from './json-record.ts';
 import { isFull } from './layer-columns.ts';
 import { type Reading, readRecord } from './layer-reading.ts';
 
@@ -18,42 +21,53 @@ const OPEN_OBJECT = 123;
 const CLOSE_OBJECT = 125;
 
 /**
- * Reads a text that is one FeatureCollection, feature by feature. The member "features" may be preceded and followed by
+ * Reads a text that is one FeatureCollection or an array of Features (as QuPath writes it), feature by feature. The member "features" may be preceded and followed by
  * other members. Only one feature, or one other member, is in memory at a time.
  */
-export async function* readCollection(reading: Reading): AsyncGenerator<void, void, undefined> {
+export function* readCollection(reading: Reading): Steps {
   const { window } = reading;
   const record = emptyRecord();
   const root = new Map<string, unknown>();
-  await skipMark(window);
-  await take(reading, OPEN_OBJECT);
-  let more = (await token(window)) !== CLOSE_OBJECT;
+  yield* skipMark(window);
+  const first = yield* token(window);
+  if (first === OPEN_ARRAY) {
+    yield* readFeatures(reading, record);
+    yield* requireEnd(reading);
+    return;
+  }
+  if (first !== OPEN_OBJECT) {
+    yield* need(window, Number.POSITIVE_INFINITY);
+    holdText(record, window.bytes, window.at, window.end);
+    throw notGeoJson(reading, yield* parse(reading, record, window.end));
+  }
+  window.at++;
+  let more = (yield* token(window)) !== CLOSE_OBJECT;
   if (!more) window.at++;
   while (more) {
-    const key = await readKey(reading, record);
-    await take(reading, COLON);
-    const isArray = (await token(window)) === OPEN_ARRAY;
+    const key = yield* readKey(reading, record);
+    yield* take(reading, COLON);
+    const isArray = (yield* token(window)) === OPEN_ARRAY;
     if (key === 'features' && root.has(key)) throw malformed('The text has two members "features".', reading.input);
     if (key === 'features' && isArray) {
       root.set(key, []);
       yield* readFeatures(reading, record);
     } else {
-      root.set(key, await readValue(reading, record));
+      root.set(key, yield* readValue(reading, record));
       if (key === 'crs') reading.stated = statedCrs({ crs: root.get('crs') });
     }
-    more = await separated(reading, CLOSE_OBJECT);
+    more = yield* separated(reading, CLOSE_OBJECT);
   }
-  await requireEnd(reading);
+  yield* requireEnd(reading);
   checkRoot(reading, Object.fromEntries(root));
 }
 
 /** Reads a text that is a single Feature or a single geometry. */
-export async function* readSingle(reading: Reading): AsyncGenerator<void, void, undefined> {
-  await skipMark(reading.window);
-  await token(reading.window);
+export function* readSingle(reading: Reading): Steps {
+  yield* skipMark(reading.window);
+  yield* token(reading.window);
   const record = emptyRecord();
-  const value = await readValue(reading, record);
-  await requireEnd(reading);
+  const value = yield* readValue(reading, record);
+  yield* requireEnd(reading);
   if (!isJsonObject(value) || !isGeoJson(value)) throw notGeoJson(reading, value);
   checkLayer(reading, value);
   reading.stated = statedCrs(value);
@@ -63,21 +77,22 @@ export async function* readSingle(reading: Reading): AsyncGenerator<void, void, 
 }
 
 /** Skips the byte-order mark at the start of a text, if there is one. */
-export async function skipMark(window: ByteWindow): Promise<void> {
-  await need(window, 3);
+export function* skipMark(window: ByteWindow): Steps {
+  yield* need(window, 3);
   if (window.bytes[0] === 0xef && window.bytes[1] === 0xbb && window.bytes[2] === 0xbf) window.at += 3;
 }
 
 /** Skips white space. Returns the byte after the white space, but does not consume it; 0 at the end of the stream. */
-async function token(window: ByteWindow): Promise<number> {
+function* token(window: ByteWindow): Steps<number> {
   do {
     window.at = skipJsonSpace(window.bytes, window.at);
-  } while (bytesThere(window) === 0 && (await needMore(window)));
+  } while (bytesThere(window) === 0 && (yield* needMore(window)));
   return window.bytes[window.at]!;
 }
 
-async function take(reading: Reading, wanted: number): Promise<void> {
-  if ((await token(reading.window)) !== wanted) throw await fault(reading, `expected '${String.fromCharCode(wanted)}'`);
+function* take(reading: Reading, wanted: number): Steps {
+  if ((yield* token(reading.window)) !== wanted)
+    throw yield* fault(reading, `expected '${String.fromCharCode(wanted)}'`);
   reading.window.at++;
 }
 
@@ -85,68 +100,68 @@ async function take(reading: Reading, wanted: number): Promise<void> {
  * Skips the comma or the closing bracket `close` after a member of an object or array. Returns true for a comma, which
  * means that another member follows.
  */
-async function separated(reading: Reading, close: number): Promise<boolean> {
+function* separated(reading: Reading, close: number): Steps<boolean> {
   const { window } = reading;
   window.at = skipJsonSpace(window.bytes, window.at);
-  const byte = bytesThere(window) > 0 ? window.bytes[window.at] : await token(window);
-  if (byte !== COMMA && byte !== close) throw await fault(reading, `expected ',' or '${String.fromCharCode(close)}'`);
+  const byte = bytesThere(window) > 0 ? window.bytes[window.at] : yield* token(window);
+  if (byte !== COMMA && byte !== close) throw yield* fault(reading, `expected ',' or '${String.fromCharCode(close)}'`);
   window.at++;
   return byte === COMMA;
 }
 
-async function requireEnd(reading: Reading): Promise<void> {
-  if ((await token(reading.window)) !== 0 || bytesThere(reading.window) > 0) {
-    throw await fault(reading, 'expected nothing after the value');
+function* requireEnd(reading: Reading): Steps {
+  if ((yield* token(reading.window)) !== 0 || bytesThere(reading.window) > 0) {
+    throw yield* fault(reading, 'expected nothing after the value');
   }
 }
 
-async function readKey(reading: Reading, record: JsonRecord): Promise<string> {
-  await token(reading.window);
+function* readKey(reading: Reading, record: JsonRecord): Steps<string> {
+  yield* token(reading.window);
   const start = offsetOf(reading.window);
-  const key = await readValue(reading, record);
+  const key = yield* readValue(reading, record);
   if (typeof key === 'string') return key;
-  throw await faultErrorIn(reading.input, syntaxFault(start, 'expected a key in double quotes'));
+  throw yield* faultErrorIn(reading.input, syntaxFault(start, 'expected a key in double quotes'));
 }
 
 /** Reads the JSON value at the start of the window and consumes its bytes. */
-async function readValue(reading: Reading, record: JsonRecord, index?: number): Promise<unknown> {
-  const end = await endOfValue(reading, record, index);
-  const value = await parse(reading, record, end, index);
+function* readValue(reading: Reading, record: JsonRecord, index?: number): Steps<unknown> {
+  const end = yield* endOfValue(reading, record, index);
+  const value = yield* parse(reading, record, end, index);
   reading.window.at = end;
   return value;
 }
 
-async function endOfValue({ window, input }: Reading, record: JsonRecord, index?: number): Promise<number> {
+function* endOfValue({ window, input }: Reading, record: JsonRecord, index?: number): Steps<number> {
   let end = scanRecord(record, window.bytes, window.at, window.end);
-  while (end === -1 && (await needMore(window))) end = scanRecord(record, window.bytes, window.at, window.end, true);
+  while (end === -1 && (yield* needMore(window))) end = scanRecord(record, window.bytes, window.at, window.end, true);
   if (end !== -1) return end;
-  throw await faultErrorIn(input, syntaxFault(window.base + window.end, 'the text ends too early'), index);
+  throw yield* faultErrorIn(input, syntaxFault(window.base + window.end, 'the text ends too early'), index);
 }
 
-async function parse({ window, input }: Reading, record: JsonRecord, end: number, index?: number): Promise<unknown> {
+function* parse({ window, input }: Reading, record: JsonRecord, end: number, index?: number): Steps<unknown> {
   requireJsonRoom(record.text.subarray(0, record.textLength), input.file, input.memoryBytes);
   try {
     return parseRecord(record);
   } catch {
     const { offset, ...told } = faultOf(window.bytes.subarray(window.at, end));
-    throw await faultErrorIn(input, { ...told, offset: offsetOf(window) + offset }, index);
+    throw yield* faultErrorIn(input, { ...told, offset: offsetOf(window) + offset }, index);
   }
 }
 
-async function fault({ window, input }: Reading, reason: string): Promise<FormatError> {
+function* fault({ window, input }: Reading, reason: string): Steps<FormatError> {
   const told = bytesThere(window) === 0 ? 'the text ends too early' : reason;
-  return faultErrorIn(input, syntaxFault(offsetOf(window), told));
+  return yield* faultErrorIn(input, syntaxFault(offsetOf(window), told));
 }
 
-async function* readFeatures(reading: Reading, record: JsonRecord): AsyncGenerator<void, void, undefined> {
+function* readFeatures(reading: Reading, record: JsonRecord): Steps {
   const { window } = reading;
   window.at++;
-  let more = (await token(window)) !== CLOSE_ARRAY;
+  let more = (yield* token(window)) !== CLOSE_ARRAY;
   if (!more) window.at++;
   for (let index = 0; more; index++) {
     window.at = skipJsonSpace(window.bytes, window.at);
-    const there = bytesThere(window) > 0 || (await token(window)) !== 0;
-    const feature = there ? await readValue(reading, record, index) : undefined;
+    const there = bytesThere(window) > 0 || (yield* token(window)) !== 0;
+    const feature = there ? yield* readValue(reading, record, index) : undefined;
     readRecord(reading, index, () => {
       if (feature === null) throw nullRecord(reading.input.file, index);
       if (!isJsonObject(feature) || feature.type !== 'Feature') {
@@ -155,7 +170,7 @@ async function* readFeatures(reading: Reading, record: JsonRecord): AsyncGenerat
       readFeature(reading, feature, splitOf(record), index);
     });
     if (isFull(reading.columns)) yield;
-    more = await separated(reading, CLOSE_ARRAY);
+    more = yield* separated(reading, CLOSE_ARRAY);
   }
 }
 
@@ -172,7 +187,14 @@ function checkRoot(reading: Reading, root: JsonObject): void {
 
 /** Throws if the requested layer is not the "name" of the collection. (A GeoJSON text has only one layer.) */
 function checkLayer({ input, options }: Reading, root: JsonObject): void {
-  geoJsonFeatures(root, options.layer, input.file);
+  const { layer } = options;
+  if (layer === undefined || layer === root.name) return;
+  throw new UsageError('usage/unknown-layer', `The file has no layer ${quoteName(layer)}.`, {
+    expected: typeof root.name === 'string' ? `only ${quoteName(root.name)}` : 'no layers: it is GeoJSON',
+    got: quoteName(layer),
+    remedy: 'Leave the layer out.',
+    place: { file: input.file },
+  });
 }
 
 function notGeoJson({ input }: Reading, root: unknown): FormatError {

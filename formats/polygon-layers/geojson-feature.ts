@@ -1,4 +1,3 @@
-import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import {
   describeFeature,
@@ -6,6 +5,7 @@ import {
   type FoundGeometries,
   isJsonObject,
   type JsonObject,
+  unknownGeometryError,
   withoutGeometry,
 } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
@@ -54,7 +54,7 @@ function readGeometry(
   const found: FoundGeometries = { polygons: 0, others: 0 };
   while (pending.length > 0) {
     const next = pending.pop();
-    if (!isJsonObject(next) || !isGeometry(next)) throw unknownGeometry(next, at);
+    if (!isJsonObject(next) || !isGeometry(next)) throw unknownGeometryError(next, at);
     if (next.type === 'GeometryCollection') {
       for (const part of arrayMember(next, 'geometries', at).toReversed()) pending.push(part);
     } else if (next.type === 'Polygon' || next.type === 'MultiPolygon') {
@@ -113,14 +113,6 @@ function arrayMember(geometry: JsonObject, member: string, at: FeaturePlace): un
   const value = geometry[member];
   if (Array.isArray(value)) return value;
   throw malformed(`The geometry of ${describeFeature(at)} has no array "${member}".`, at);
-}
-
-function unknownGeometry(geometry: unknown, at: FeaturePlace): FormatError {
-  const type = isJsonObject(geometry) ? geometry.type : undefined;
-  return malformed(`The geometry of ${describeFeature(at)} is of no known kind.`, at, {
-    expected: 'Polygon, MultiPolygon or another geometry of RFC 7946',
-    got: typeof type === 'string' ? quoteName(type) : 'a geometry without a type',
-  });
 }
 
 function wrongDepth(expected: number, got: number, at: FeaturePlace): FormatError {

@@ -1,3 +1,5 @@
+import type { Steps } from '../bytes/steps.ts';
+import { utf8Text } from '../bytes/text.ts';
 import { statedCrs } from '../feature.ts';
 import { jsonValueOf } from '../json-value.ts';
 import { membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';
@@ -21,16 +23,16 @@ export const GEOJSON: PolygonFormat = {
 /**
  * Opens a GeoJSON text. A FeatureCollection is read as a stream. A single Feature or geometry is read as one record.
  */
-async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
+function* openGeoJson(input: LayerInput): Steps<OpenedFormat> {
   const window = openWindow(input);
   try {
-    await need(window, HEAD_BYTES, 0);
+    yield* need(window, HEAD_BYTES, 0);
     const head = window.bytes.subarray(0, window.end);
     const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);
     const read = kindOfRoot(head, start) === 'single' ? readSingle : readCollection;
     return { read, stated: crsIn(head, start), geographic: true };
   } finally {
-    await closeWindow(window);
+    yield* closeWindow(window);
   }
 }
 
@@ -38,12 +40,12 @@ async function openGeoJson(input: LayerInput): Promise<OpenedFormat> {
  * Returns the coordinate system that the text states before its features; otherwise undefined. A coordinate system that
  * is stated after the features is found later, by `readCollection`.
  */
-function crsIn(head: Buffer, start: number): string | null | undefined {
+function crsIn(head: Uint8Array, start: number): string | null | undefined {
   for (const { key, start: from, end } of membersOf(head, start)) {
     if (key === 'features') return undefined;
     if (key !== 'crs') continue;
     try {
-      return statedCrs({ crs: jsonValueOf(head.toString('utf8', from, end)) });
+      return statedCrs({ crs: jsonValueOf(utf8Text(head.subarray(from, end))) });
     } catch {
       return undefined;
     }

@@ -1,3 +1,4 @@
+import { type Steps, wait } from '../bytes/steps.ts';
 import { isJsonObject, nullRecord } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
@@ -8,7 +9,7 @@ import { faultError, faultOf } from './json-faults.ts';
 import { emptyRecord, holdText, type JsonRecord, parseRecord, scanRecord } from './json-record.ts';
 import { firstValue } from './json-root.ts';
 import { isFull } from './layer-columns.ts';
-import { type Reading, readRecord } from './layer-reading.ts';
+import { type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import type { PolygonFormat } from './polygon-format.ts';
 
 /** The byte in front of every record of a JSON text sequence (RFC 8142). */
@@ -20,14 +21,14 @@ export const GEOJSON_LINES: PolygonFormat = {
   name: 'geojson-lines',
   title: 'GeoJSON with one Feature per line',
   endings: ['.ndjson', '.jsonl', '.ldjson', '.ndgeojson', '.geojsonl', '.geojsonld', '.geojsons', '.geojsonseq'],
-  async tells({ head, start, json, ending, window }) {
+  *tells({ head, start, json, ending, window }) {
     if (head[start] === RECORD_SEPARATOR) return true;
     const isNamedSo = GEOJSON_LINES.endings.includes(ending);
     if (json === undefined || (json !== 'single' && !isNamedSo)) return false;
-    const first = await firstValue(window, start);
+    const first = yield* firstValue(window, start);
     return first === 'followed' || (first === 'alone' && json === 'single' && isNamedSo);
   },
-  open: () => ({ read: readLines, stated: undefined, geographic: true }),
+  open: () => wait<OpenedFormat>({ read: readLines, stated: undefined, geographic: true }),
 };
 
 /**
@@ -36,14 +37,14 @@ export const GEOJSON_LINES: PolygonFormat = {
  *
  * A line that is not JSON counts as an unreadable record, after which reading can continue with the next line.
  */
-async function* readLines(reading: Reading): AsyncGenerator<void, void, undefined> {
+function* readLines(reading: Reading): Steps {
   const { window } = reading;
   const record = emptyRecord();
-  await skipMark(window);
+  yield* skipMark(window);
   const separator = window.bytes[window.at] === RECORD_SEPARATOR ? RECORD_SEPARATOR : NEWLINE;
   let index = 0;
   for (let line = 1; ; line++) {
-    const end = endOfPart(window, separator) ?? (await findEnd(window, separator));
+    const end = endOfPart(window, separator) ?? (yield* findEnd(window, separator));
     const start = skipSeparators(window.bytes, window.at);
     if (start < end) {
       const at = { index, line: separator === NEWLINE ? line : undefined, start, end };
@@ -62,13 +63,13 @@ function endOfPart({ bytes, at, end }: ByteWindow, separator: number): number | 
   return found === -1 || found >= end ? undefined : found;
 }
 
-async function findEnd(window: ByteWindow, separator: number): Promise<number> {
+function* findEnd(window: ByteWindow, separator: number): Steps<number> {
   let end: number | undefined;
-  while (end === undefined && (await needMore(window))) end = endOfPart(window, separator);
+  while (end === undefined && (yield* needMore(window))) end = endOfPart(window, separator);
   return end ?? window.end;
 }
 
-function skipSeparators(bytes: Buffer, start: number): number {
+function skipSeparators(bytes: Uint8Array, start: number): number {
   let at = skipJsonSpace(bytes, start);
   while (bytes[at] === RECORD_SEPARATOR) at = skipJsonSpace(bytes, at + 1);
   return at;

@@ -53,7 +53,7 @@ const CLOSE = 93;
  * {@link resumeCoordinates} can continue at `lastPosition`. {@link IRREGULAR} for any other text, such as an empty
  * array or an array that does not begin with 3 or 4 brackets; in this case, the columns are unchanged.
  */
-export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start: number, end: number): number {
+export function readCoordinates(columns: CoordinateColumns, bytes: Uint8Array, start: number, end: number): number {
   const arrays = columns.arrayEnds.length;
   let at = start;
   let depth = 0;
@@ -71,7 +71,7 @@ export function readCoordinates(columns: CoordinateColumns, bytes: Buffer, start
  * Continues to read an incomplete array. `at` is the byte offset of the first number of the vertex at which the
  * previous call stopped.
  */
-export function resumeCoordinates(columns: CoordinateColumns, bytes: Buffer, at: number, end: number): number {
+export function resumeCoordinates(columns: CoordinateColumns, bytes: Uint8Array, at: number, end: number): number {
   const { arrayEnds, depths, ringEnds } = columns;
   const behind = readRings(columns, bytes, at, depths[arrayEnds.length]!);
   if (behind >= 0) {
@@ -111,7 +111,7 @@ let lastVertex = 0;
  * Reads rings to the end of the array, and returns the byte offset after the array. If reading fails at the byte offset
  * `at`, returns `~at`.
  */
-function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, deepest: number): number {
+function readRings(columns: CoordinateColumns, bytes: Uint8Array, start: number, deepest: number): number {
   let at = start;
   let depth = deepest;
   for (;;) {
@@ -140,7 +140,7 @@ function readRings(columns: CoordinateColumns, bytes: Buffer, start: number, dee
  * Reads the vertices of a ring. `start` is the byte offset of the first number of the first vertex. Returns the byte
  * offset of the first byte after the ring that is not white space.
  */
-function readRing(columns: CoordinateColumns, bytes: Buffer, start: number): number {
+function readRing(columns: CoordinateColumns, bytes: Uint8Array, start: number): number {
   let at = start;
   for (;;) {
     lastPosition = at;
@@ -175,7 +175,7 @@ function readRing(columns: CoordinateColumns, bytes: Buffer, start: number): num
 }
 
 /** Skips the third and further numbers of a position, and the bracket that ends the position. */
-function skipMeasures(bytes: Buffer, start: number): number {
+function skipMeasures(bytes: Uint8Array, start: number): number {
   let at = skipJsonSpace(bytes, start);
   while (bytes[at] === COMMA) {
     at = skipJsonSpace(bytes, at + 1);

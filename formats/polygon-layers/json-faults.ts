@@ -1,4 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { eachOf, type Steps } from '../bytes/steps.ts';
+import { utf8Text } from '../bytes/text.ts';
 import { findJsonFault } from '../json-syntax.ts';
 import type { LayerInput } from './layer-input.ts';
 
@@ -12,14 +14,17 @@ export interface TextFault {
 }
 
 /** Finds the first error in a text that `JSON.parse` rejects. */
-export function faultOf(bytes: Buffer): TextFault {
+export function faultOf(bytes: Uint8Array): TextFault {
   const offset = invalidUtf8(bytes);
   if (offset !== undefined)
     return { offset, code: 'format/not-utf8', sentence: 'The text is not UTF-8, so it is not JSON.' };
   if (bytes.length === 0) return syntaxFault(0, 'expected a value');
-  const text = bytes.toString('utf8');
+  const text = utf8Text(bytes);
   const fault = findJsonFault(text);
-  return syntaxFault(Buffer.byteLength(text.slice(0, fault?.offset)), fault?.reason ?? 'the engine refuses it');
+  return syntaxFault(
+    new TextEncoder().encode(text.slice(0, fault?.offset)).length,
+    fault?.reason ?? 'the engine refuses it',
+  );
 }
 
 /** The fault for a violation of the JSON grammar at a byte offset. */
@@ -31,12 +36,11 @@ export function syntaxFault(offset: number, reason: string): TextFault {
  * Position of the first byte that is not valid UTF-8; undefined if all bytes are valid. It is the first byte that
  * changes if the bytes are decoded and encoded again.
  */
-function invalidUtf8(bytes: Buffer): number | undefined {
-  const again = Buffer.from(bytes.toString('utf8'));
-  if (again.equals(bytes)) return undefined;
+function invalidUtf8(bytes: Uint8Array): number | undefined {
+  const again = new TextEncoder().encode(utf8Text(bytes));
   let at = 0;
-  while (bytes[at] === again[at]) at++;
-  return at;
+  while (at < bytes.length && bytes[at] === again[at]) at++;
+  return at === bytes.length && again.length === at ? undefined : at;
 }
 
 /** The `FormatError` for a fault whose place in the file is known. */
@@ -45,18 +49,18 @@ export function faultError({ code, sentence }: TextFault, place: FormatError['pl
 }
 
 /** The `FormatError` for a fault. Reads the file again to find the line and column of the fault's byte offset. */
-export async function faultErrorIn(input: LayerInput, fault: TextFault, record?: number): Promise<FormatError> {
+export function* faultErrorIn(input: LayerInput, fault: TextFault, record?: number): Steps<FormatError> {
   let line = 1;
   let [start, read] = [0, 0];
-  for await (const block of input.blocks()) {
-    const bytes = Buffer.from(block.buffer, block.byteOffset, Math.min(block.length, fault.offset - read));
+  yield* eachOf(input.blocks(), (block) => {
+    const bytes = block.subarray(0, fault.offset - read);
     for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, at + 1)) {
       line++;
       start = read + at + 1;
     }
     read += bytes.length;
-    if (read === fault.offset) break;
-  }
+    return read < fault.offset;
+  });
   return faultError(fault, { file: input.file, line, column: fault.offset - start + 1, record });
 }
 

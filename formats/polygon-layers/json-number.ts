@@ -1,3 +1,5 @@
+import { latin1Text } from '../bytes/text.ts';
+
 const MINUS = 45;
 const PLUS = 43;
 const POINT = 46;
@@ -22,7 +24,7 @@ export let numberEnd = 0;
  *
  * @returns NaN if there is no number.
  */
-export function readJsonNumber(bytes: Buffer, start: number): number {
+export function readJsonNumber(bytes: Uint8Array, start: number): number {
   const negative = bytes[start] === MINUS;
   const first = negative ? start + 1 : start;
   let at = first;
@@ -58,7 +60,7 @@ export function readJsonNumber(bytes: Buffer, start: number): number {
  * Reads a number by converting its text with `Number`. `from` is the position after the digits, where an exponent may
  * begin.
  */
-function readAsText(bytes: Buffer, start: number, from: number): number {
+function readAsText(bytes: Uint8Array, start: number, from: number): number {
   let at = from;
   if ((bytes[at]! | 32) === E) {
     at++;
@@ -68,7 +70,7 @@ function readAsText(bytes: Buffer, start: number, from: number): number {
     if (at === exponent) return Number.NaN;
   }
   numberEnd = at;
-  return Number(bytes.toString('latin1', start, at));
+  return Number(latin1Text(bytes, start, at));
 }
 
 /**
@@ -77,7 +79,7 @@ function readAsText(bytes: Buffer, start: number, from: number): number {
  * precision, 1971). The result is then rounded to f64. If the result is so close to the middle between two f64 numbers
  * that it cannot be rounded reliably (Ziv's test), `Number` reads the text instead.
  */
-function readLongNumber(bytes: Buffer, start: number, end: number, fraction: number): number {
+function readLongNumber(bytes: Uint8Array, start: number, end: number, fraction: number): number {
   const negative = bytes[start] === MINUS;
   const first = negative ? start + 1 : start;
   const digits = end - first - (fraction > 0 ? 1 : 0);

@@ -1,4 +1,6 @@
+import { beginsWith } from '../bytes/text.ts';
 import { jsonValueOf } from '../json-value.ts';
+import { resized } from '../resized.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
 import {
   type CoordinateColumns,
@@ -26,15 +28,20 @@ export interface JsonRecord {
    * are empty.
    */
   split: boolean;
-  text: Buffer;
+  text: Uint8Array;
   textLength: number;
   paused: Pause | undefined;
 }
 
 /** An empty record with 4 KiB of text memory, which grows when needed. */
 export function emptyRecord(): JsonRecord {
-  const text = Buffer.allocUnsafeSlow(4096);
-  return { coordinates: emptyCoordinates(), split: false, text, textLength: 0, paused: undefined };
+  return {
+    coordinates: emptyCoordinates(),
+    split: false,
+    text: new Uint8Array(4096),
+    textLength: 0,
+    paused: undefined,
+  };
 }
 
 const QUOTE = 34;
@@ -68,7 +75,7 @@ interface Pause {
  * @returns The position after the value; −1 if the value does not end before `end`, or if it is a number that may
  * continue at `end`.
  */
-export function scanRecord(record: JsonRecord, bytes: Buffer, start: number, end: number, resumes = false): number {
+export function scanRecord(record: JsonRecord, bytes: Uint8Array, start: number, end: number, resumes = false): number {
   const { coordinates } = record;
   const paused = resumes ? record.paused : undefined;
   record.paused = undefined;
@@ -136,16 +143,16 @@ function pause(record: JsonRecord, where: Omit<Pause, 'position'>, start: number
  * Appends the bytes `copied … array − 1` to the text, and then `[index]` instead of the array of coordinates in the
  * bytes `array … behind − 1`. Returns `behind`.
  */
-function replaceArray(record: JsonRecord, bytes: Buffer, copied: number, array: number, behind: number): number {
+function replaceArray(record: JsonRecord, bytes: Uint8Array, copied: number, array: number, behind: number): number {
   appendText(record, bytes, copied, array);
   const text = `[${record.coordinates.arrayEnds.length - 1}]`;
   reserveText(record, text.length);
-  record.textLength += record.text.write(text, record.textLength, 'latin1');
+  for (let at = 0; at < text.length; at++) record.text[record.textLength++] = text.charCodeAt(at);
   return behind;
 }
 
 /** Makes the bytes `start … end − 1` the complete text of a record, so that no coordinates are in columns. */
-export function holdText(record: JsonRecord, bytes: Buffer, start: number, end: number): void {
+export function holdText(record: JsonRecord, bytes: Uint8Array, start: number, end: number): void {
   record.split = false;
   record.textLength = 0;
   appendText(record, bytes, start, end);
@@ -155,7 +162,7 @@ export function holdText(record: JsonRecord, bytes: Buffer, start: number, end: 
 let stringEscapes = false;
 
 /** The position after the quote that closes the string at `start`; −1 if the string does not end before `end`. */
-function endOfString(bytes: Buffer, start: number, end: number): number {
+function endOfString(bytes: Uint8Array, start: number, end: number): number {
   stringEscapes = false;
   let at = start + 1;
   while (bytes[at] !== QUOTE) {
@@ -171,9 +178,10 @@ function endOfString(bytes: Buffer, start: number, end: number): number {
 
 const COORDINATES = 1;
 const PROPERTIES = 2;
-const KEYS: readonly (readonly [Buffer, number])[] = [
-  [Buffer.from('"coordinates"'), COORDINATES],
-  [Buffer.from('"properties"'), PROPERTIES],
+const encoder = new TextEncoder();
+const KEYS: readonly (readonly [Uint8Array, number])[] = [
+  [encoder.encode('"coordinates"'), COORDINATES],
+  [encoder.encode('"properties"'), PROPERTIES],
 ];
 
 /** Position of the value that follows the key found by the last call of `keyAt`. */
@@ -183,7 +191,7 @@ let valueStart = 0;
  * Returns `COORDINATES` or `PROPERTIES` if the string in the bytes `start … end − 1` is the key "coordinates" or
  * "properties" of an object; otherwise −1. For these two keys, also sets `valueStart`.
  */
-function keyAt(bytes: Buffer, start: number, end: number): number {
+function keyAt(bytes: Uint8Array, start: number, end: number): number {
   for (const [key, kind] of KEYS) {
     if (end - start !== key.length || !beginsWith(bytes, start, key)) continue;
     const colon = skipJsonSpace(bytes, end);
@@ -194,24 +202,16 @@ function keyAt(bytes: Buffer, start: number, end: number): number {
   return -1;
 }
 
-/** Whether `key` is found at `start`. For a dozen bytes, a loop costs less than a call of `Buffer.compare`. */
-function beginsWith(bytes: Buffer, start: number, key: Buffer): boolean {
-  for (let at = 0; at < key.length; at++) if (bytes[start + at] !== key[at]) return false;
-  return true;
-}
-
-function appendText(record: JsonRecord, bytes: Buffer, from: number, to: number): void {
+function appendText(record: JsonRecord, bytes: Uint8Array, from: number, to: number): void {
   reserveText(record, to - from);
-  bytes.copy(record.text, record.textLength, from, to);
+  record.text.set(bytes.subarray(from, to), record.textLength);
   record.textLength += to - from;
 }
 
 function reserveText(record: JsonRecord, length: number): void {
   const needed = record.textLength + length;
   if (needed <= record.text.length) return;
-  const larger = Buffer.allocUnsafeSlow(Math.max(needed, 2 * record.text.length));
-  record.text.copy(larger, 0, 0, record.textLength);
-  record.text = larger;
+  record.text = resized(record.text, Math.max(needed, 2 * record.text.length));
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,3 +1,4 @@
+import type { Steps } from '../bytes/steps.ts';
 import { isGeoJson } from '../geojson.ts';
 import { membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';
 import { type ByteWindow, needMore } from './byte-window.ts';
@@ -28,17 +29,14 @@ function typeOf(bytes: Uint8Array): string {
 /**
  * Whether the value at `start` is on one line, and whether more text follows it, as in a file with one feature per line.
  */
-export async function firstValue(
-  window: ByteWindow,
-  start: number,
-): Promise<'of several lines' | 'alone' | 'followed'> {
+export function* firstValue(window: ByteWindow, start: number): Steps<'of several lines' | 'alone' | 'followed'> {
   const record = emptyRecord();
   let end = scanRecord(record, window.bytes, start, window.end);
-  while (end === -1 && (await needMore(window))) end = scanRecord(record, window.bytes, start, window.end);
+  while (end === -1 && (yield* needMore(window))) end = scanRecord(record, window.bytes, start, window.end);
   const hasLineEnd = window.bytes.subarray(start, end === -1 ? window.end : end).includes(10);
   if (end === -1) return hasLineEnd ? 'followed' : 'alone';
   if (hasLineEnd) return 'of several lines';
   let next = skipJsonSpace(window.bytes, end);
-  while (next === window.end && (await needMore(window))) next = skipJsonSpace(window.bytes, end);
+  while (next === window.end && (yield* needMore(window))) next = skipJsonSpace(window.bytes, end);
   return next < window.end ? 'followed' : 'alone';
 }

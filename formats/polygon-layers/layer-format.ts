@@ -1,7 +1,9 @@
 import { extname } from 'node:path';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import type { Steps } from '../bytes/steps.ts';
+import { latin1Text } from '../bytes/text.ts';
 import { withoutGz } from '../gzip.ts';
-import { beginsObject, skipJsonSpace } from '../result-sets/json-spans.ts';
+import { beginsArray, beginsObject, skipJsonSpace } from '../result-sets/json-spans.ts';
 import { type ByteWindow, closeWindow, need, openWindow } from './byte-window.ts';
 import { kindOfRoot } from './json-root.ts';
 import type { LayerInput } from './layer-input.ts';
@@ -13,24 +15,31 @@ import { POLYGON_FORMATS } from './polygon-formats.ts';
  *
  * @throws FormatError `format/unknown-layer` if neither the bytes nor the extension identify a format.
  */
-export async function formatOf(input: LayerInput): Promise<PolygonFormat> {
+export function* formatOf(input: LayerInput): Steps<PolygonFormat> {
   const window = openWindow(input);
   try {
-    const file = await startOf(window, input.file);
-    for (const format of POLYGON_FORMATS) if (await format.tells(file)) return format;
+    const file = yield* startOf(window, input.file);
+    for (const format of POLYGON_FORMATS) {
+      const told = format.tells(file);
+      if (typeof told === 'boolean' ? told : yield* told) return format;
+    }
     const byEnding = POLYGON_FORMATS.find(({ endings }) => endings.includes(file.ending));
     if (byEnding !== undefined) return byEnding;
     throw unknownFormat(file, input.file);
   } finally {
-    await closeWindow(window);
+    yield* closeWindow(window);
   }
 }
 
-async function startOf(window: ByteWindow, file: string): Promise<FileStart> {
-  await need(window, HEAD_BYTES, 0);
+function* startOf(window: ByteWindow, file: string): Steps<FileStart> {
+  yield* need(window, HEAD_BYTES, 0);
   const head = window.bytes.subarray(0, window.end);
   const start = skipJsonSpace(head, head[0] === 0xef ? 3 : 0);
-  const json = beginsObject(head, start) ? kindOfRoot(head, start) : undefined;
+  const json = beginsObject(head, start)
+    ? kindOfRoot(head, start)
+    : beginsArray(head, start)
+      ? 'collection'
+      : undefined;
   return { head, start, json, ending: endingOf(file), window };
 }
 
@@ -53,7 +62,6 @@ const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])
   ['II*\0', 'a TIFF image', 'Name a file of polygons.'],
   ['MM\0*', 'a TIFF image', 'Name a file of polygons.'],
   ['<', 'XML, such as KML or GML', 'Convert it, for example with ogr2ogr.'],
-  ['[', 'an array of JSON', 'Write it as a FeatureCollection, or as one Feature per line.'],
 ];
 
 /** Companion files of a Shapefile, which users may name by mistake instead of the `.shp` file. */
@@ -61,7 +69,7 @@ const BESIDE: ReadonlySet<string> = new Set(['.dbf', '.shx', '.prj', '.cpg']);
 
 /** What a file of an unknown format is, if its content or its extension tell. */
 function foreignOf({ head, ending }: FileStart): readonly [what: string, remedy: string] | undefined {
-  const text = head.toString('latin1', 0, 16);
+  const text = latin1Text(head, 0, 16);
   const [, what, remedy] = FOREIGN.find(([bytes]) => text.startsWith(bytes)) ?? [];
   if (BESIDE.has(ending)) return [what ?? 'a companion file of a Shapefile', 'Name the file that ends in .shp.'];
   return what === undefined ? undefined : [what, remedy!];

@@ -2,8 +2,11 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
+import { eachOf, type Steps } from '../bytes/steps.ts';
+import { joinedBytes } from '../bytes/text.ts';
 import { fileError } from '../file-error.ts';
-import { gunzipBlocks, isGzip } from '../gzip.ts';
+import { gunzipBlocks, isGzip, unpacked } from '../gzip.ts';
+import { readBounded } from '../read-bounded.ts';
 import type { AttributeReader } from '../zone-attributes.ts';
 
 /** A file as a stream of bytes. The stream can be started several times. */
@@ -22,12 +25,12 @@ export interface LayerInput {
    * Reads the file from its start or, if it is not gzipped, from the byte `from`, as blocks of any size. The memory of a
    * block is reused when the next block is requested.
    */
-  blocks(signal?: AbortSignal, from?: number): AsyncIterable<Uint8Array>;
+  blocks(signal?: AbortSignal, from?: number): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
   /**
    * Opens the companion file, whose name differs from `file` only by the extension `ending`; undefined if there is no
    * such file.
    */
-  beside(ending: string): Promise<LayerInput | undefined>;
+  beside(ending: string): Promise<LayerInput | undefined> | undefined;
 }
 
 /** Size of a block. Processing a block takes about 10 ms, during which the thread cannot handle other events. */
@@ -47,6 +50,36 @@ export async function fileInput(file: string, memoryBytes?: number): Promise<Lay
       ? gunzipBlocks(blocksOf(file, length, signal), file, length)
       : blocksOf(file, from === 0 ? length : Math.min(LATER_BLOCK_BYTES, length), signal, from);
   return { file, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
+}
+
+/** Bytes in memory, such as those of a text. They have no companion files. */
+export function bytesInput(bytes: Uint8Array, file: string, memoryBytes?: number): LayerInput {
+  return {
+    file,
+    size: bytes.length,
+    memoryBytes,
+    blocks: (signal, from = 0) => {
+      signal?.throwIfAborted();
+      return bytes.length > from ? [bytes.subarray(from)] : [];
+    },
+    beside: () => undefined,
+  };
+}
+
+/** Opens a file. One that can be read only once, such as a pipe, is held in memory. */
+export async function anyInput(file: string, memoryBytes?: number): Promise<LayerInput> {
+  const found = await stat(file).catch(() => undefined);
+  if (found === undefined || found.isFile() || found.isDirectory()) return fileInput(file, memoryBytes);
+  return bytesInput(await readPiped(file, memoryBytes), file, memoryBytes);
+}
+
+/** The bytes of a pipe, unpacked if they are gzipped. */
+async function readPiped(file: string, max: number = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
+  try {
+    return await unpacked(await readBounded(file, max), file, max);
+  } catch (error) {
+    throw fileError(file, error);
+  }
 }
 
 /**
@@ -127,11 +160,11 @@ async function fileBeside(file: string, ending: string, memoryBytes?: number): P
 }
 
 /** Reads all bytes of a small file, such as a companion file. Throws if it has more than `max` bytes. */
-export async function readWhole(input: LayerInput, max: number, signal?: AbortSignal): Promise<Uint8Array> {
+export function* readWhole(input: LayerInput, max: number, signal?: AbortSignal): Steps<Uint8Array> {
   if (input.size > max) throw tooLarge(input, max);
   const parts: Uint8Array[] = [];
-  for await (const block of input.blocks(signal)) parts.push(block.slice());
-  return Buffer.concat(parts);
+  yield* eachOf(input.blocks(signal), (block) => parts.push(block.slice()) > 0);
+  return joinedBytes(parts);
 }
 
 function tooLarge({ file, size }: LayerInput, max: number): FormatError {

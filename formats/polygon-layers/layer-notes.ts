@@ -21,13 +21,15 @@ export function crsOf(
 /**
  * The notes on what has been read of a layer so far. Notes on jumps of longitudes are omitted if `crs` is not
  * geographic.
+ *
+ * @param geographic - Whether coordinates are assumed to be longitudes and latitudes if no system is stated.
  */
-export function notesOf(reading: Reading, crs: string | undefined): Note[] {
+export function notesOf(reading: Reading, crs: string | undefined, geographic: boolean): Note[] {
   const { noun = 'polygon' } = reading.forZones;
   const sentences = { ...SENTENCES, 'zones/no-geometry': noGeometry(noun) };
   const notes = withFirstErrors(reading.columns.tally.notes(sentences), reading);
   const told = isGeographicCrs(crs) ? notes : notes.filter(({ code }) => !(code in JUMP_SENTENCES));
-  return crs === undefined ? [...told, crsNote(reading)] : told;
+  return crs === undefined ? [...told, crsNote(reading, geographic)] : told;
 }
 
 const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
@@ -51,13 +53,17 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
   ...LEFT_OUT_SENTENCES,
 };
 
-function crsNote({ stated }: Reading): Note {
-  const reason = stated === null ? 'has a "crs" member that names no coordinate system' : 'states no coordinate system';
-  return { code: 'zones/crs-unknown', message: `The file of polygons ${reason}.` };
+function crsNote({ stated, forZones: { noun = 'polygon' } }: Reading, geographic: boolean): Note {
+  const doubt = geographic ? ' and its coordinates are no longitudes and latitudes' : '';
+  const reason =
+    stated === null ? 'has a "crs" member that names no coordinate system' : `states no coordinate system${doubt}`;
+  return { code: 'zones/crs-unknown', message: `The file of ${noun}s ${reason}.` };
 }
 
 /** The note on a layer without polygons. */
-export const NO_POLYGONS: Note = { code: 'zones/none', message: 'There are no polygons in the file.' };
+export function noPolygonsNote(noun: string): Note {
+  return { code: 'zones/none', message: `There are no ${noun}s in the file of ${noun}s.` };
+}
 
 function noGeometry(noun: string): (count: number) => string {
   return (n) => `${n === 1 ? `1 ${noun} has` : `${n} ${noun}s have`} no geometry`;

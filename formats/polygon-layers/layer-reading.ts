@@ -1,3 +1,4 @@
+import type { Steps } from '../bytes/steps.ts';
 import type { FoundGeometries } from '../feature.ts';
 import { leaveOut } from '../left-out.ts';
 import type { ByteWindow } from './byte-window.ts';
@@ -26,7 +27,7 @@ export interface Reading {
  * Reads the records of a layer into `columns`. Yields whenever the columns are full, so that the caller can take a
  * batch.
  */
-export type LayerReader = (reading: Reading) => AsyncGenerator<void, void, undefined>;
+export type LayerReader = (reading: Reading) => Steps;
 
 /**
  * What the function that opens a format returns: a reader for the records, and the coordinate system that the header

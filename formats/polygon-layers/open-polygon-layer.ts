@@ -1,8 +1,10 @@
-import type { Polygons } from '../../algorithms/geometry/polygons.ts';
+import type { Polygons, Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { FormatError, type OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import { aText } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
+import { finished, type Steps, taken, taking } from '../bytes/steps.ts';
 import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
 import { overMemory } from '../memory.ts';
@@ -12,13 +14,12 @@ import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
 import { emptyLayer, takePolygons } from './layer-columns.ts';
 import { formatOf } from './layer-format.ts';
 import { type ForZones, fileInput, type LayerInput } from './layer-input.ts';
-import { crsOf, duplicateNotes, NO_POLYGONS, notesOf } from './layer-notes.ts';
+import { crsOf, duplicateNotes, noPolygonsNote, notesOf } from './layer-notes.ts';
 import type { OpenedFormat, Reading } from './layer-reading.ts';
 import { POLYGON_FORMATS } from './polygon-formats.ts';
 import {
   LAYER_OPTIONS,
   type PolygonBatch,
-  type PolygonBatches,
   type PolygonLayer,
   type PolygonLayerFormat,
   type PolygonLayerOptions,
@@ -79,7 +80,7 @@ export async function openPolygonLayer(file: string, options: PolygonLayerOption
  */
 export async function readPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<ReadZones> {
   requireArguments('readPolygonLayer', { file, options }, { file: aText, options: LAYER_OPTIONS });
-  return readLayer(await openPolygonLayer(file, options), options.memoryBytes);
+  return finished(readAll(await fileInput(file, options.memoryBytes), options));
 }
 
 /** Opens a layer from a source of bytes, which need not be a file. */
@@ -88,55 +89,95 @@ export async function openLayer(
   options: PolygonLayerOptions,
   forZones: ForZones = {},
 ): Promise<PolygonLayer> {
-  const format =
-    options.format === undefined ? await formatOf(input) : POLYGON_FORMATS.find(({ name }) => name === options.format)!;
-  if (options.layer !== undefined && format.isLayered !== true) throw noLayers(options.layer, input.file);
-  if (input.gzipped === true && format.isBinary === true) throw gzippedBinary(format.name, input.file);
-  const opened = await format.open(input);
-  const { file, size } = input;
-  const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
-  const assumesCrs = options.crs === undefined && opened.stated === undefined && opened.geographic;
-  const seen: Seen = { latitudes: true };
+  const { startPass, ...told } = await finished(layerIn(input, options, forZones));
   return {
-    file,
-    format: format.name,
-    crs,
-    assumesCrs,
-    size,
-    batches: (signal) => readBatches(input, opened, { options, forZones }, signal, seen),
+    ...told,
+    batches(signal) {
+      const pass = startPass(signal);
+      const iterate = async function* (): AsyncGenerator<PolygonBatch, void, undefined> {
+        for await (const _ of taken(pass.steps)) yield pass.take();
+      };
+      const batches = iterate();
+      return {
+        get crs() {
+          return pass.crs;
+        },
+        notes: pass.notes,
+        [Symbol.asyncIterator]: () => batches,
+      };
+    },
   };
 }
 
+/** A layer that is opened, and read by the steps of passes. */
+interface OpenedLayer extends Omit<PolygonLayer, 'batches'> {
+  startPass(signal?: AbortSignal): LayerPass;
+}
+
+/** One pass over a layer. */
+interface LayerPass {
+  /** Reads the layer. Whenever they yield undefined, there is a batch to take. */
+  readonly steps: Steps;
+  take(): PolygonBatch;
+  readonly crs: string | undefined;
+  readonly notes: () => Note[];
+  /** Whether jumps of longitudes are read for the coordinate system that the pass has found. */
+  readonly isSettled: boolean;
+}
+
+function* layerIn(input: LayerInput, options: PolygonLayerOptions, forZones: ForZones): Steps<OpenedLayer> {
+  const format =
+    options.format === undefined
+      ? yield* formatOf(input)
+      : POLYGON_FORMATS.find(({ name }) => name === options.format)!;
+  if (options.layer !== undefined && format.isLayered !== true) throw noLayers(options.layer, input.file);
+  if (input.gzipped === true && format.isBinary === true) throw gzippedBinary(format.name, input.file);
+  const opened = yield* format.open(input);
+  const { file, size } = input;
+  const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
+  const assumesCrs = options.crs === undefined && opened.stated === undefined && opened.geographic;
+  const seen: Seen = { isGeographic: undefined };
+  const startPass: OpenedLayer['startPass'] = (signal) => passOver(input, opened, { options, forZones }, signal, seen);
+  return { file, format: format.name, crs, assumesCrs, size, startPass };
+}
+
 /**
- * Reads all polygons of a layer, and concatenates the batches. Rings that a pass has unwrapped as longitudes, before it
- * found that they are none, are read again.
+ * Reads all polygons of a layer. If the file states its coordinate system after polygons whose longitudes were read for
+ * another one, they are read again.
+ *
+ * @throws OutOfMemoryError `memory/limit` if the vertices take more than `options.memoryBytes`.
  */
-export async function readLayer(layer: PolygonLayer, memoryBytes?: number, noun?: string): Promise<ReadZones> {
-  const first = await readPass(layer, memoryBytes, noun);
-  return layer.assumesCrs && first.zones.crs === undefined ? readPass(layer, memoryBytes, noun) : first;
+export function* readAll(input: LayerInput, options: PolygonLayerOptions, forZones: ForZones = {}): Steps<ReadZones> {
+  const { startPass } = yield* layerIn(input, options, forZones);
+  let { pass, zones } = yield* readPass(startPass(), input.file, options.memoryBytes);
+  if (!pass.isSettled) ({ pass, zones } = yield* readPass(startPass(), input.file, options.memoryBytes));
+  const found = forZones.attributes?.finish();
+  return {
+    zones,
+    notes: [...pass.notes(), ...duplicateNotes(zones.names, forZones.noun ?? 'polygon'), ...(found?.notes ?? [])],
+    ...(found && { attributes: found.attributes }),
+  };
 }
 
 /** Bytes of a vertex: its coordinates, in a batch and in the result. */
 const BYTES_PER_VERTEX = 32;
 
-/** Reads all polygons of a layer, once. */
-export async function readPass(
-  layer: PolygonLayer,
+function* readPass(
+  pass: LayerPass,
+  file: string,
   memoryBytes: number = Number.POSITIVE_INFINITY,
-  noun = 'polygon',
-): Promise<ReadZones> {
+): Steps<{ pass: LayerPass; zones: Zones }> {
   let vertices = 0;
-  const batches = layer.batches();
   const parts: Polygons[] = [];
   const names: string[] = [];
-  for await (const { zones } of batches) {
+  yield* taking(pass.steps, () => {
+    const { zones } = pass.take();
     parts.push(zones.polygons);
     vertices += zones.polygons.x.length;
-    if (vertices * BYTES_PER_VERTEX > memoryBytes) throw tooManyVertices(vertices, memoryBytes, layer.file);
+    if (vertices * BYTES_PER_VERTEX > memoryBytes) throw tooManyVertices(vertices, memoryBytes, file);
     for (const name of zones.names) names.push(name);
-  }
-  const zones = { names, polygons: joined(parts), crs: batches.crs, file: layer.file };
-  return { zones, notes: [...batches.notes(), ...duplicateNotes(names, noun)] };
+  });
+  return { pass, zones: { names, polygons: joined(parts), crs: pass.crs, file } };
 }
 
 function tooManyVertices(vertices: number, allowed: number, file: string): OutOfMemoryError {
@@ -149,55 +190,58 @@ function tooManyVertices(vertices: number, allowed: number, file: string): OutOf
   });
 }
 
-/**
- * What earlier passes over the layer found. `latitudes` is false if a value was too large for a latitude. In this case,
- * the coordinates are not longitudes and latitudes, and jumps are not crossings of the antimeridian.
- */
+/** Whether the coordinates are longitudes and latitudes, if an earlier pass over the layer has found out. */
 interface Seen {
-  latitudes: boolean;
+  isGeographic: boolean | undefined;
 }
 
-function readBatches(
+function passOver(
   input: LayerInput,
   { read, stated, geographic }: OpenedFormat,
   { options, forZones }: Pick<Reading, 'options' | 'forZones'>,
   signal: AbortSignal | undefined,
   seen: Seen,
-): PolygonBatches {
+): LayerPass {
   const columns = emptyLayer();
   const window = openWindow(input, signal);
   const reading: Reading = { input, options, signal, window, columns, stated, firstErrors: new Map(), forZones };
   forZones.attributes?.begin();
-  columns.mayJump = isGeographicCrs(crsOf(reading, geographic && seen.latitudes));
+  columns.mayJump = seen.isGeographic ?? isGeographicCrs(crsOf(reading, geographic));
   columns.unwraps = options.antimeridian === 'unwrap';
   let latitudes = true;
   let [polygons, bytesRead] = [0, 0];
   const crs = (): string | undefined => crsOf(reading, geographic && latitudes);
-  const take = (): PolygonBatch => {
-    const { names, polygons: taken } = takePolygons(columns);
-    latitudes &&= !geographic || findNoLatitude(extremesOf(taken.y)) === undefined;
-    seen.latitudes &&= latitudes;
-    polygons += names.length;
-    // A Shapefile may be read forward and backward.
-    bytesRead = Math.max(bytesRead, offsetOf(window));
-    return { zones: { names, polygons: taken, crs: crs(), file: input.file }, bytesRead };
-  };
-  const iterate = async function* (): AsyncGenerator<PolygonBatch, void, undefined> {
+  const steps = function* (): Steps {
     try {
-      for await (const _ of read(reading)) yield take();
+      yield* read(reading);
       if (columns.polygons === 0 && columns.others > 0) throw noPolygonsError(input.file, columns.others);
-      if (polygons === 0 || columns.names.length > 0) yield take();
+      if (polygons === 0 || columns.names.length > 0) yield;
+      seen.isGeographic = isGeographicCrs(crs());
     } finally {
-      await closeWindow(window);
+      yield* closeWindow(window);
     }
   };
-  const batches = iterate();
   return {
+    steps: steps(),
+    take() {
+      const { names, polygons: taken } = takePolygons(columns);
+      latitudes &&= !geographic || findNoLatitude(extremesOf(taken.y)) === undefined;
+      polygons += names.length;
+      // A Shapefile may be read forward and backward.
+      bytesRead = Math.max(bytesRead, offsetOf(window));
+      return { zones: { names, polygons: taken, crs: crs(), file: input.file }, bytesRead };
+    },
     get crs() {
       return crs();
     },
-    notes: (): Note[] => [...(polygons === 0 ? [NO_POLYGONS] : []), ...notesOf(reading, crs())],
-    [Symbol.asyncIterator]: () => batches,
+    notes: () => [
+      ...(polygons === 0 ? [noPolygonsNote(forZones.noun ?? 'polygon')] : []),
+      ...notesOf(reading, crs(), geographic),
+    ],
+    get isSettled() {
+      const isGeographic = isGeographicCrs(crs());
+      return columns.mayJump === isGeographic || !(isGeographic || columns.unwraps);
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Buffer } from 'node:buffer';
+import type { Steps } from '../bytes/steps.ts';
 import type { ByteWindow } from './byte-window.ts';
 import type { LayerInput } from './layer-input.ts';
 import type { OpenedFormat } from './layer-reading.ts';
@@ -10,7 +10,7 @@ export const HEAD_BYTES = 65_536;
 /** What is known of a file before its format is. */
 export interface FileStart {
   /** The first bytes of the file: at least {@link HEAD_BYTES}, if the file has so many. */
-  readonly head: Buffer;
+  readonly head: Uint8Array;
   /** Where its text begins, behind a byte order mark and white space. */
   readonly start: number;
   /** Its extension in lower case, without that of gzip. */
@@ -34,6 +34,6 @@ export interface PolygonFormat {
   /** Whether its layers have names, of which the option `layer` chooses. Default: false. */
   readonly isLayered?: boolean;
   /** Whether a file is of this format, judged by its content. */
-  tells(file: FileStart): boolean | Promise<boolean>;
-  open(input: LayerInput): OpenedFormat | Promise<OpenedFormat>;
+  tells(file: FileStart): boolean | Steps<boolean>;
+  open(input: LayerInput): Steps<OpenedFormat>;
 }

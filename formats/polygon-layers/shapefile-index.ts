@@ -1,4 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { type Steps, wait } from '../bytes/steps.ts';
+import { viewOf } from '../bytes.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, closeWindow, need, offsetOf, withWindow } from './byte-window.ts';
 import type { LayerInput } from './layer-input.ts';
@@ -24,8 +26,8 @@ export interface RecordIndex {
   /** Whether the records follow each other in the Shapefile in the order of the index. */
   readonly isInOrder: boolean;
   /** The place of the next record; undefined after the last one. A record that was removed is at byte 0. */
-  next(): Promise<RecordPlace | undefined>;
-  close(): Promise<void>;
+  next(): Steps<RecordPlace | undefined>;
+  close(): Steps;
 }
 
 const PLACE_BYTES = 8;
@@ -37,43 +39,53 @@ export const RECORD_HEAD_BYTES = 8;
  *
  * @throws FormatError if the index has no valid header or is shorter than its header states.
  */
-export async function openIndex(input: LayerInput, signal?: AbortSignal): Promise<RecordIndex> {
+export function* openIndex(input: LayerInput, signal?: AbortSignal): Steps<RecordIndex> {
   const { file } = input;
-  const isInOrder = await usePlaces(input, signal, areInOrder);
-  if (isInOrder) return { file, isInOrder, ...(await placesIn(input, signal)) };
-  const places = (await usePlaces(input, signal, listPlaces)).values();
-  return { file, isInOrder, next: async () => places.next().value, close: async () => {} };
+  const isInOrder = yield* usePlaces(input, signal, areInOrder);
+  if (isInOrder) return { file, isInOrder, ...(yield* placesIn(input, signal)) };
+  const places = (yield* usePlaces(input, signal, listPlaces)).values();
+  return {
+    file,
+    isInOrder,
+    next: () => wait(places.next().value),
+    close: () => wait(undefined),
+  };
 }
 
 type Places = Pick<RecordIndex, 'next' | 'close'>;
 
-async function usePlaces<T>(input: LayerInput, signal: AbortSignal | undefined, use: (places: Places) => Promise<T>) {
-  const places = await placesIn(input, signal);
+function* usePlaces<T>(
+  input: LayerInput,
+  signal: AbortSignal | undefined,
+  use: (places: Places) => Steps<T>,
+): Steps<T> {
+  const places = yield* placesIn(input, signal);
   try {
-    return await use(places);
+    return yield* use(places);
   } finally {
-    await places.close();
+    yield* places.close();
   }
 }
 
-function placesIn(input: LayerInput, signal: AbortSignal | undefined): Promise<Places> {
+function placesIn(input: LayerInput, signal: AbortSignal | undefined): Steps<Places> {
   return withWindow(input, signal, (window) => startPlaces(window, input));
 }
 
-async function startPlaces(window: ByteWindow, { file, size }: LayerInput): Promise<Places> {
-  if (!(await need(window, HEAD_BYTES))) throw truncated(file, size, 0, HEAD_BYTES, 'The head');
-  const code = window.bytes.readInt32BE(0);
+function* startPlaces(window: ByteWindow, { file, size }: LayerInput): Steps<Places> {
+  if (!(yield* need(window, HEAD_BYTES))) throw truncated(file, size, 0, HEAD_BYTES, 'The head');
+  const code = viewOf(window.bytes).getInt32(0);
   if (code !== SHAPEFILE_CODE) throw unusableIndex(file, `code ${SHAPEFILE_CODE}`, String(code));
-  const end = 2 * window.bytes.readUInt32BE(24);
+  const end = 2 * viewOf(window.bytes).getUint32(24);
   if (end < HEAD_BYTES || end > size) throw truncated(file, size, 0, Math.max(end, HEAD_BYTES));
   window.at = HEAD_BYTES;
   return {
-    async next() {
+    *next() {
       const at = offsetOf(window);
       if (at === end) return undefined;
-      if (at + PLACE_BYTES > end || !(await need(window, PLACE_BYTES))) throw truncated(file, end, at, PLACE_BYTES);
-      const start = 2 * window.bytes.readUInt32BE(window.at);
-      const length = 2 * window.bytes.readUInt32BE(window.at + 4);
+      if (at + PLACE_BYTES > end || !(yield* need(window, PLACE_BYTES))) throw truncated(file, end, at, PLACE_BYTES);
+      const view = viewOf(window.bytes);
+      const start = 2 * view.getUint32(window.at);
+      const length = 2 * view.getUint32(window.at + 4);
       window.at += PLACE_BYTES;
       return { start, length };
     },
@@ -86,9 +98,9 @@ export function isRemoved({ start, length }: RecordPlace): boolean {
   return start === 0 && length === 0;
 }
 
-async function areInOrder({ next }: Places): Promise<boolean> {
+function* areInOrder({ next }: Places): Steps<boolean> {
   let before = 0;
-  for (let place = await next(); place !== undefined; place = await next()) {
+  for (let place = yield* next(); place !== undefined; place = yield* next()) {
     if (isRemoved(place)) continue;
     if (place.start < before) return false;
     before = place.start;
@@ -97,9 +109,9 @@ async function areInOrder({ next }: Places): Promise<boolean> {
 }
 
 /** All places, each with the one that comes next in the Shapefile. */
-async function listPlaces({ next }: Places): Promise<RecordPlace[]> {
+function* listPlaces({ next }: Places): Steps<RecordPlace[]> {
   const places: (RecordPlace & { index: number; next?: RecordPlace['next'] })[] = [];
-  for (let place = await next(); place !== undefined; place = await next()) {
+  for (let place = yield* next(); place !== undefined; place = yield* next()) {
     places.push({ ...place, index: places.length });
   }
   const sorted = places.filter((place) => !isRemoved(place)).sort((a, b) => a.start - b.start || a.index - b.index);

@@ -1,4 +1,7 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { type Steps, wait } from '../bytes/steps.ts';
+import { utf8Text } from '../bytes/text.ts';
+import { viewOf } from '../bytes.ts';
 import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';
@@ -42,7 +45,7 @@ export const SHAPEFILE: PolygonFormat = {
   endings: ['.shp'],
   isBinary: true,
   // The index of a Shapefile begins like the file itself.
-  tells: ({ head, ending }) => head.length >= 4 && head.readInt32BE(0) === SHAPEFILE_CODE && ending !== '.shx',
+  tells: ({ head, ending }) => head.length >= 4 && viewOf(head).getInt32(0) === SHAPEFILE_CODE && ending !== '.shx',
   open: openShapefile,
 };
 
@@ -55,40 +58,40 @@ export const SHAPEFILE: PolygonFormat = {
  * The npm package shapefile is used only in tests, for comparison. It is not used here because it silently skips
  * damaged records, and compares every hole with every polygon, which takes 13 s for 16,000 holes.
  */
-async function openShapefile(input: LayerInput): Promise<OpenedFormat> {
+function* openShapefile(input: LayerInput): Steps<OpenedFormat> {
   const window = openWindow(input);
   try {
-    await readHead(window, input);
+    yield* readHead(window, input);
   } finally {
-    await closeWindow(window);
+    yield* closeWindow(window);
   }
-  const projection = await input.beside('.prj');
-  const text = projection === undefined ? '' : Buffer.from(await readWhole(projection, MAX_PRJ_BYTES)).toString('utf8');
+  const projection = yield* wait(input.beside('.prj'));
+  const text = projection === undefined ? '' : utf8Text(yield* readWhole(projection, MAX_PRJ_BYTES));
   return { read: readShapes, stated: crsOfWkt(text), geographic: false };
 }
 
-async function* readShapes(reading: Reading): AsyncGenerator<void, void, undefined> {
+function* readShapes(reading: Reading): Steps {
   const { input, options, signal, forZones } = reading;
-  const attributes = await attributesOf(reading);
+  const attributes = yield* attributesOf(reading);
   let index: RecordIndex | undefined;
   try {
     if ((options.id !== undefined || forZones.attributes !== undefined) && attributes?.unknownPage !== undefined) {
       reading.columns.tally.add('polygons/unknown-code-page', attributes.unknownPage);
     }
-    const beside = await input.beside('.shx');
-    const end = await readHead(reading.window, input);
-    index = beside && (await openIndex(beside, signal));
+    const beside = yield* wait(input.beside('.shx'));
+    const end = yield* readHead(reading.window, input);
+    index = beside && (yield* openIndex(beside, signal));
     yield* readRecords(reading, attributes, index, end);
   } finally {
-    if (attributes !== undefined) await closeWindow(attributes.window);
-    await index?.close();
+    if (attributes !== undefined) yield* closeWindow(attributes.window);
+    if (index !== undefined) yield* index.close();
   }
 }
 
-async function attributesOf(reading: Reading): Promise<AttributeTable | undefined> {
+function* attributesOf(reading: Reading): Steps<AttributeTable | undefined> {
   const { input, options } = reading;
-  const beside = await input.beside('.dbf');
-  if (beside !== undefined) return openAttributes(beside, reading);
+  const beside = yield* wait(input.beside('.dbf'));
+  if (beside !== undefined) return yield* openAttributes(beside, reading);
   if (options.id === undefined) return undefined;
   throw new FormatError('format/missing-file', 'There is no attribute table to name the polygons from.', {
     expected: 'a file beside it that ends in .dbf',
@@ -101,21 +104,21 @@ async function attributesOf(reading: Reading): Promise<AttributeTable | undefine
 /** The character in place of bytes that a code page does not have. */
 const REPLACEMENT = '\uFFFD';
 
-async function* readRecords(
+function* readRecords(
   reading: Reading,
   attributes: AttributeTable | undefined,
   places: RecordIndex | undefined,
   end: number,
-): AsyncGenerator<void, void, undefined> {
+): Steps {
   const { window, input, columns } = reading;
   const reached: Reached = { index: 0, number: 0, unused: end - HEAD_BYTES, end };
   for (; ; reached.index++) {
     const { index } = reached;
-    const place = await places?.next();
+    const place = places && (yield* places.next());
     if (places === undefined ? offsetOf(window) >= end : place === undefined) break;
-    const view = await contentsOf(reading, places, place, reached);
+    const view = yield* contentsOf(reading, places, place, reached);
     if (index === attributes?.records) throw unequalCounts(attributes, `more than ${index} shapes`);
-    const attribute = await attributes?.next();
+    const attribute = attributes && (yield* attributes.next());
     if (attribute?.deleted) columns.tally.add('polygons/deleted-records', String(index));
     else {
       if (attribute?.value?.includes(REPLACEMENT)) columns.tally.add('polygons/undecoded-names', attribute.value);
@@ -153,23 +156,23 @@ const NO_SHAPE = new DataView(new ArrayBuffer(TYPE_BYTES));
  *
  * @param place - Where the index places the record; undefined without an index.
  */
-async function contentsOf(
+function* contentsOf(
   reading: Reading,
   places: RecordIndex | undefined,
   place: RecordPlace | undefined,
   reached: Reached,
-): Promise<DataView> {
+): Steps<DataView> {
   const { window, input, signal } = reading;
   const { index, end } = reached;
   if (place !== undefined && isRemoved(place)) return NO_SHAPE;
   const isAside = place !== undefined && place.start !== offsetOf(window);
   if (isAside) {
     requirePlace(places!, place, places!.isInOrder ? offsetOf(window) : HEAD_BYTES, reached);
-    if (places!.isInOrder) await skipGap(reading, place.start, index);
-    else await moveTo(window, input, place.start, signal);
+    if (places!.isInOrder) yield* skipGap(reading, place.start, index);
+    else yield* moveTo(window, input, place.start, signal);
   }
-  const length = await requireRecord(window, input, end, index);
-  const number = window.bytes.readUInt32BE(window.at - RECORD_HEAD_BYTES);
+  const length = yield* requireRecord(window, input, end, index);
+  const number = viewOf(window.bytes).getUint32(window.at - RECORD_HEAD_BYTES);
   if (isAside) {
     const before = places!.isInOrder ? reached.number : undefined;
     requireHead({ number, length }, { number: before, length: place.length }, places!, index);
@@ -190,9 +193,9 @@ function requirePlace({ file }: RecordIndex, { start }: RecordPlace, from: numbe
 }
 
 /** Skips the bytes before a record that the index places further on. */
-async function skipGap({ window, columns, input }: Reading, start: number, index: number): Promise<void> {
+function* skipGap({ window, columns, input }: Reading, start: number, index: number): Steps {
   const from = offsetOf(window);
-  if (!(await skipTo(window, start))) throw truncated(input.file, offsetOf(window), start, RECORD_HEAD_BYTES);
+  if (!(yield* skipTo(window, start))) throw truncated(input.file, offsetOf(window), start, RECORD_HEAD_BYTES);
   columns.tally.add('polygons/unused-bytes', `${start - from} bytes before record ${index}`);
 }
 
@@ -219,10 +222,10 @@ function requireHead(
 }
 
 /** Checks and skips the header of the file. Returns the file length stated in the header, in bytes. */
-async function readHead(window: ByteWindow, input: LayerInput): Promise<number> {
-  if (!(await need(window, HEAD_BYTES))) throw truncated(input.file, input.size, 0, HEAD_BYTES, 'The head');
-  const { bytes } = window;
-  const [code, version, type] = [bytes.readInt32BE(0), bytes.readInt32LE(28), bytes.readInt32LE(32)];
+function* readHead(window: ByteWindow, input: LayerInput): Steps<number> {
+  if (!(yield* need(window, HEAD_BYTES))) throw truncated(input.file, input.size, 0, HEAD_BYTES, 'The head');
+  const head = viewOf(window.bytes);
+  const [code, version, type] = [head.getInt32(0), head.getInt32(28, true), head.getInt32(32, true)];
   if (code !== SHAPEFILE_CODE || version !== VERSION) {
     throw malformed(
       'The file is no Shapefile.',
@@ -231,7 +234,7 @@ async function readHead(window: ByteWindow, input: LayerInput): Promise<number> 
       input.file,
     );
   }
-  const end = 2 * bytes.readUInt32BE(24);
+  const end = 2 * head.getUint32(24);
   if (end < HEAD_BYTES || end > input.size) throw truncated(input.file, input.size, 0, Math.max(end, HEAD_BYTES));
   if (type !== NULL_SHAPE && !POLYGONS.has(type) && !OTHERS.has(type)) {
     throw malformed('The shapes are of no known kind.', 'polygons', `type ${type}`, input.file);
@@ -244,15 +247,15 @@ async function readHead(window: ByteWindow, input: LayerInput): Promise<number> 
  * Skips the header of a record, and waits until the contents of the record are available. Returns the length of the
  * contents in bytes.
  */
-async function requireRecord(window: ByteWindow, input: LayerInput, end: number, index: number): Promise<number> {
+function* requireRecord(window: ByteWindow, input: LayerInput, end: number, index: number): Steps<number> {
   const what = `Record ${index}`;
   const start = offsetOf(window);
   const head = RECORD_HEAD_BYTES;
   if (start + head > end) throw truncated(input.file, end, start, head, what);
-  if (bytesThere(window) < head && !(await need(window, head))) throw truncated(input.file, start, start, head, what);
-  const length = 2 * window.bytes.readUInt32BE(window.at + 4);
+  if (bytesThere(window) < head && !(yield* need(window, head))) throw truncated(input.file, start, start, head, what);
+  const length = 2 * viewOf(window.bytes).getUint32(window.at + 4);
   if (start + head + length > end) throw truncated(input.file, end, start, head + length, what);
-  if (bytesThere(window) < head + length && !(await need(window, head + length))) {
+  if (bytesThere(window) < head + length && !(yield* need(window, head + length))) {
     throw truncated(input.file, start, start, head + length, what);
   }
   window.at += head;

@@ -1,4 +1,5 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { type Steps, wait } from '../bytes/steps.ts';
 import { isJsonObject, type JsonObject, type RawFeature } from '../feature.ts';
 import { featureName } from '../record-name.ts';
 import { parseJsonBytes } from '../result-sets/json-bytes.ts';
@@ -6,7 +7,7 @@ import { appendPositions } from '../rings.ts';
 import { isTopoJson, topoJsonFeatures } from '../topojson.ts';
 import { need } from './byte-window.ts';
 import { beginPart, beginPolygon, endRing, isFull } from './layer-columns.ts';
-import { endRecord, type Reading, readRecord } from './layer-reading.ts';
+import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import type { PolygonFormat } from './polygon-format.ts';
 
 /** TopoJSON. */
@@ -16,16 +17,16 @@ export const TOPOJSON: PolygonFormat = {
   endings: ['.topojson'],
   isLayered: true,
   tells: ({ json }) => json === 'topology',
-  open: () => ({ read: readTopology, stated: undefined, geographic: true }),
+  open: () => wait<OpenedFormat>({ read: readTopology, stated: undefined, geographic: true }),
 };
 
 /**
  * Reads one object of a TopoJSON topology. The whole topology is held in memory, because any polygon may refer to any
  * arc.
  */
-async function* readTopology(reading: Reading): AsyncGenerator<void, void, undefined> {
+function* readTopology(reading: Reading): Steps {
   const { input, options } = reading;
-  const root = await readRoot(reading);
+  const root = yield* readRoot(reading);
   // Throws if the topology is malformed or `layer` is not one of its objects.
   const whole = topoJsonFeatures(root, options.layer, input.file, { memoryBytes: input.memoryBytes, holdsAll: false });
   reading.stated = whole.crs;
@@ -37,8 +38,8 @@ async function* readTopology(reading: Reading): AsyncGenerator<void, void, undef
   }
 }
 
-async function readRoot({ window, input }: Reading): Promise<JsonObject> {
-  await need(window, Number.POSITIVE_INFINITY);
+function* readRoot({ window, input }: Reading): Steps<JsonObject> {
+  yield* need(window, Number.POSITIVE_INFINITY);
   const root = parseJsonBytes(window.bytes.subarray(window.at, window.end), input.file, input.memoryBytes);
   window.at = window.end;
   if (isJsonObject(root) && isTopoJson(root)) return root;

@@ -1,11 +1,13 @@
 import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
+import { type Steps, wait } from '../bytes/steps.ts';
+import { latin1Text } from '../bytes/text.ts';
 import { isGeographicCrs } from '../crs.ts';
 import { type ByteCursor, char, endsLine, malformedText } from '../result-sets/byte-cursor.ts';
 import { beginPolygonNamed, emptyTile, type TileColumns } from '../result-sets/tile-columns.ts';
 import { readGeometry, skipSpace } from '../result-sets/wkt.ts';
 import { skipMark } from './geojson-collection.ts';
 import { appendRing, beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
-import { endRecord, type Reading, readRecord } from './layer-reading.ts';
+import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import type { PolygonFormat } from './polygon-format.ts';
 import { findRecord } from './wkt-record.ts';
 
@@ -14,8 +16,8 @@ export const WKT: PolygonFormat = {
   name: 'wkt',
   title: 'WKT',
   endings: ['.wkt'],
-  tells: ({ head, start }) => BEGINNING.test(head.toString('latin1', start, start + 40)),
-  open: () => ({ read: readWktLines, stated: undefined, geographic: false }),
+  tells: ({ head, start }) => BEGINNING.test(latin1Text(head, start, start + 40)),
+  open: () => wait<OpenedFormat>({ read: readWktLines, stated: undefined, geographic: false }),
 };
 
 /**
@@ -32,13 +34,13 @@ const BEGINNING =
  *
  * `SRID=…;` before the first geometry states the coordinate system of all geometries.
  */
-async function* readWktLines(reading: Reading): AsyncGenerator<void, void, undefined> {
+function* readWktLines(reading: Reading): Steps {
   const { window, options, input } = reading;
   if (options.id !== undefined) throw withoutProperties(options.id, input.file);
-  await skipMark(window);
+  yield* skipMark(window);
   let index = 0;
   for (let line = 1; ; line++) {
-    const { end, swallows } = await findRecord(window);
+    const { end, swallows } = yield* findRecord(window);
     const bytes = window.bytes.subarray(window.at, end);
     const cursor = { bytes, at: 0, end: bytes.length };
     skipSpace(cursor);
@@ -71,7 +73,7 @@ function withoutProperties(property: string, file: string): FormatError {
 }
 
 /** Number of line ends between two positions: LF, CR LF, or CR alone. */
-function lineEndsIn(bytes: Buffer, start: number, end: number): number {
+function lineEndsIn(bytes: Uint8Array, start: number, end: number): number {
   const part = bytes.subarray(start, end);
   let count = 0;
   for (const byte of [char.newline, char.return]) {
@@ -113,7 +115,7 @@ function readGeometryText(reading: Reading, cursor: ByteCursor, { index, line }:
 const SRID = /^SRID\s*=\s*(\d+)\s*;/i;
 
 function takeSrid(reading: Reading, { bytes, at, end }: ByteCursor, index: number): void {
-  const found = SRID.exec(Buffer.from(bytes.buffer, bytes.byteOffset + at, Math.min(end - at, 40)).toString('latin1'));
+  const found = SRID.exec(latin1Text(bytes, at, Math.min(end, at + 40)));
   // PostGIS writes SRID 0 if the coordinate system is unknown.
   const srid = found === null || Number(found[1]) === 0 ? undefined : `EPSG:${Number(found[1])}`;
   if (index === 0) {

@@ -1,3 +1,5 @@
+import type { Steps } from '../bytes/steps.ts';
+import { latin1Text } from '../bytes/text.ts';
 import { char } from '../result-sets/byte-cursor.ts';
 import { kindOfKeyword } from '../result-sets/wkt.ts';
 import { type ByteWindow, needMore } from './byte-window.ts';
@@ -16,18 +18,18 @@ export interface WktRecord {
  * A geometry ends with the line on which its parentheses balance. If it is cut off, it ends before the next line that
  * can only be another record: a comment, or a line that begins with a keyword that cannot be a member of the geometry.
  */
-export async function findRecord(window: ByteWindow): Promise<WktRecord> {
+export function* findRecord(window: ByteWindow): Steps<WktRecord> {
   for (;;) {
     const text = { bytes: window.bytes.subarray(0, window.end), isWhole: window.ended };
     const found = recordAt(text, window.at);
     if (found !== undefined) return found;
-    await needMore(window);
+    yield* needMore(window);
   }
 }
 
 /** Bytes of a text. If `isWhole` is false, more bytes follow. */
 interface Text {
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
   readonly isWhole: boolean;
 }
 
@@ -75,9 +77,8 @@ const LONGEST_HEAD = 4096;
 const LONGEST_KEYWORD = 24;
 
 /** The text of a geometry before its first parenthesis, with single blanks. */
-function headOf(bytes: Buffer, start: number, end: number): string {
-  return bytes
-    .toString('latin1', start, Math.min(end, start + LONGEST_HEAD))
+function headOf(bytes: Uint8Array, start: number, end: number): string {
+  return latin1Text(bytes, start, Math.min(end, start + LONGEST_HEAD))
     .replace(/\s+/g, ' ')
     .trim();
 }
@@ -94,15 +95,15 @@ function isBegun(head: string): boolean {
  * @param last - The last byte of the line before.
  * @param head - The text before the first parenthesis of the geometry; undefined if it had no parenthesis yet.
  */
-function beginsRecord(bytes: Buffer, next: number, last: number, head: string | undefined): boolean {
+function beginsRecord(bytes: Uint8Array, next: number, last: number, head: string | undefined): boolean {
   if (bytes[next] === char.hash) return true;
-  const word = /^[A-Z]*/i.exec(bytes.toString('latin1', next, next + LONGEST_KEYWORD))![0].toUpperCase();
+  const word = /^[A-Z]*/i.exec(latin1Text(bytes, next, next + LONGEST_KEYWORD))![0].toUpperCase();
   if (word !== 'SRID' && kindOfKeyword(word) === undefined) return false;
   if (head === undefined) return last !== char.semicolon;
   return !((last === char.open || last === char.comma) && NESTS.test(head));
 }
 
-function lastByte(bytes: Buffer, end: number): number {
+function lastByte(bytes: Uint8Array, end: number): number {
   let at = end - 1;
   while (isBlank(bytes[at])) at--;
   return bytes[at]!;

@@ -1,10 +1,11 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
+import { latin1Text } from '../bytes/text.ts';
 import { numberEnd, readJsonNumber } from '../polygon-layers/json-number.ts';
 
 /** A position in a text that is given as bytes. The text as a whole is never decoded to a string. */
 export interface ByteCursor {
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
   /** Position after the last byte of the text. */
   readonly end: number;
   at: number;
@@ -35,8 +36,7 @@ export const char = {
 /** A cursor at the start of a text, after the byte-order mark if there is one. */
 export function startOf(bytes: Uint8Array): ByteCursor {
   const marked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  return { bytes: text, end: bytes.length, at: marked ? 3 : 0 };
+  return { bytes, end: bytes.length, at: marked ? 3 : 0 };
 }
 
 /** Returns the byte at the cursor, or a newline at the end of the text. Does not move the cursor. */
@@ -85,7 +85,7 @@ function readDecimal(cursor: ByteCursor): number {
   const mantissaEnd = fraction > point ? skipDigits(bytes, fraction, end) : point;
   if (point === start && mantissaEnd === fraction) return Number.NaN;
   cursor.at = endOfExponent(bytes, mantissaEnd, end);
-  return Number(bytes.toString('latin1', from, cursor.at));
+  return Number(latin1Text(bytes, from, cursor.at));
 }
 
 function skipDigits(bytes: Uint8Array, from: number, end: number): number {

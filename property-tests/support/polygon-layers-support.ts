@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { serialize } from 'flatgeobuf/lib/mjs/geojson.js';
 import type { Geometry, MultiPolygon, Polygon } from 'geojson';
+import { finished } from '../../formats/bytes/steps.ts';
 import type { LayerInput } from '../../formats/polygon-layers/layer-input.ts';
-import { openLayer, readLayer } from '../../formats/polygon-layers/open-polygon-layer.ts';
+import { readAll } from '../../formats/polygon-layers/open-polygon-layer.ts';
 import type { PolygonLayerOptions } from '../../formats/polygon-layers/polygon-layer.ts';
 import type { AttributeReader } from '../../formats/zone-attributes.ts';
 import type { ReadZones } from '../../formats/zones.ts';
@@ -51,14 +52,14 @@ export function memoryInput(
 }
 
 /** Reads all zones of a polygon file in memory. */
-export async function readBytes(
+export function readBytes(
   bytes: Uint8Array,
   options: PolygonLayerOptions = {},
   sizes?: BlockSizes,
   beside?: Readonly<Record<string, Uint8Array>>,
   attributes?: AttributeReader,
 ): Promise<ReadZones> {
-  return readLayer(await openLayer(memoryInput(bytes, sizes, beside), options, { attributes }));
+  return finished(readAll(memoryInput(bytes, sizes, beside), options, { attributes }));
 }
 
 /** Reads all zones of a polygon file given as text. */

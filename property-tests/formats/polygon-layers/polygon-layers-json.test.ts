@@ -199,7 +199,9 @@ describe('streamed GeoJSON', () => {
     expect(await failure('{"type":"FeatureCollection","features":{}}')).toMatchObject({
       code: 'format/malformed-geojson',
     });
-    expect(await failure('[]')).toMatchObject({ code: 'format/unknown-layer' });
+    expect(await failure('7')).toMatchObject({ code: 'format/unknown-layer' });
+    expect(await failure('[7]')).toMatchObject({ code: 'format/malformed-geojson', place: { record: 0 } });
+    expect(await failure('[]')).toBeUndefined();
     expect(await failure('')).toMatchObject({ code: 'format/unknown-layer', got: 'an empty file' });
   });
 

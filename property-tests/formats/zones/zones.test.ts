@@ -448,11 +448,21 @@ describe('unreadable zones', () => {
   };
 
   test.prop([fc.string({ maxLength: 200 })])('are refused, for any text', (text) => {
+    // A comment is a text of WKT.
+    fc.pre(!/^\s*#/.test(text));
     expect(refusal(text)).toMatchObject({ name: 'FormatError', place: { file: 'zones.json' } });
   });
 
   test.prop([fc.json({ maxDepth: 6 })])('are refused, for any JSON', (text) => {
+    fc.pre(!text.startsWith('['));
     expect(refusal(text)).toMatchObject({ name: 'FormatError', code: 'format/not-zones' });
+  });
+
+  test('arrays are read as features', () => {
+    const feature = JSON.stringify({ type: 'Feature', geometry: polygon(box(0, 1)) });
+    expect(parseZones(`[${feature}, null, ${feature}]`).zones.names).toEqual(['0', '2']);
+    expect(refusal('[7]')).toMatchObject({ code: 'format/malformed-geojson', place: { record: 0 } });
+    expect(refusal('[]7')).toMatchObject({ code: 'format/json-syntax' });
   });
 
   const edits = fc.array(
@@ -523,7 +533,7 @@ describe('unreadable zones', () => {
   test('report line and column of a JSON syntax error', () => {
     expect(refusal('{\n "type": "Feature",\n "geometry": NaN }')).toMatchObject({
       code: 'format/json-syntax',
-      message: expect.stringContaining('zones.json:3:14: The file is not valid JSON: NaN and Infinity'),
+      message: expect.stringContaining('zones.json:3:14: The text is not valid JSON: NaN and Infinity'),
     });
   });
 

@@ -1,0 +1,34 @@
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** The text that bytes spell in UTF-8. A byte-order mark stays; bytes that are not UTF-8 become U+FFFD. */
+export function utf8Text(bytes: Uint8Array): string {
+  return utf8.decode(bytes);
+}
+
+/** The text whose characters have the bytes as codes (ISO 8859-1). Meant for numbers, keywords and the like. */
+export function latin1Text(bytes: Uint8Array, from = 0, to: number = bytes.length): string {
+  let text = '';
+  for (let at = from; at < to; at += PIECE)
+    text += String.fromCharCode(...bytes.subarray(at, Math.min(to, at + PIECE)));
+  return text;
+}
+
+/** Arguments of one call. */
+const PIECE = 1024;
+
+/** Whether bytes begin with others. */
+export function beginsWith(bytes: Uint8Array, start: number, begin: Uint8Array): boolean {
+  for (let at = 0; at < begin.length; at++) if (bytes[start + at] !== begin[at]) return false;
+  return true;
+}
+
+/** The bytes of several arrays, one after the other. */
+export function joinedBytes(parts: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
