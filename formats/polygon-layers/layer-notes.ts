@@ -62,7 +62,7 @@ function crsNote({ stated, forZones: { noun = 'polygon' } }: Reading, geographic
 
 /** The note on a layer without polygons. */
 export function noPolygonsNote(noun: string): Note {
-  return { code: 'zones/none', message: `There are no ${noun}s in the file of ${noun}s.` };
+  return { code: 'zones/none', message: `There are no ${noun}s in the file.` };
 }
 
 function noGeometry(noun: string): (count: number) => string {

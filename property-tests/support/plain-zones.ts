@@ -203,7 +203,7 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
 };
 
 function noZonesNotes(names: readonly string[]): Note[] {
-  return names.length > 0 ? [] : [{ code: 'zones/none', message: 'There are no zones in the file of zones.' }];
+  return names.length > 0 ? [] : [{ code: 'zones/none', message: 'There are no zones in the file.' }];
 }
 
 function duplicateNotes(names: readonly string[]): Note[] {
