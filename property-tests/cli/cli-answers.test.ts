@@ -211,7 +211,7 @@ describe('accepted unusual input', () => {
     expect(await statisticsOf(collection(), '@raster.tif')).toEqual([]);
     const files = ['--zones', '@these.json', '--raster', '@raster.tif', '--unique', '--format', 'json'];
     const { exitCode, stdout, stderr } = await zonal(...files);
-    const message = 'There are no zones in the file of zones.';
+    const message = 'There are no zones in the file.';
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ zones: [], notes: [{ code: 'zones/none', message }] });
     expect(stderr).toContain(`note: ${message}\n`);

@@ -283,7 +283,7 @@ describe('unusual rings are accepted and noted', () => {
   );
 
   test('no features give no zones', () => {
-    const none = { code: 'zones/none', message: 'There are no zones in the file of zones.' };
+    const none = { code: 'zones/none', message: 'There are no zones in the file.' };
     expect(read({ type: 'FeatureCollection', features: [] }).notes).toEqual([none]);
     const objects = { empty: { type: 'GeometryCollection', geometries: [] } };
     expect(read({ type: 'Topology', arcs: [], objects }).notes).toEqual([none]);
