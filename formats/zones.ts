@@ -1,5 +1,3 @@
-import type { Zones } from '../algorithms/geometry/polygons.ts';
-import type { Note } from '../algorithms/notes.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import {
   anArrayOf,
@@ -16,7 +14,10 @@ import { finishedNow, type Steps } from './bytes/steps.ts';
 import type { OnBadRecord } from './left-out.ts';
 import { bytesInput, type LayerInput } from './polygon-layers/layer-input.ts';
 import { readAll } from './polygon-layers/open-polygon-layer.ts';
-import { attributeReader, type ChosenAttributes, type ZoneAttribute } from './zone-attributes.ts';
+import type { ReadZones } from './polygon-layers/polygon-layer.ts';
+import { attributeReader, type ChosenAttributes } from './zone-attributes.ts';
+
+export type { ReadZones } from './polygon-layers/polygon-layer.ts';
 
 /** Options for reading zones. */
 export interface ZoneOptions {
@@ -66,14 +67,6 @@ export const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
   memoryBytes: optional(aPositive()),
 };
 const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, file: optional(aText) });
-
-/** Zones, and the notes on reading them. */
-export interface ReadZones {
-  readonly zones: Zones;
-  readonly notes: readonly Note[];
-  /** The attributes that the options ask for. Undefined if they ask for none. */
-  readonly attributes?: readonly ZoneAttribute[] | undefined;
-}
 
 /**
  * Reads zones from a text of GeoJSON, TopoJSON, or another text that {@link readZones} reads, like `readZones`.

@@ -9,7 +9,6 @@ import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
 import { overMemory } from '../memory.ts';
 import { UsageError } from '../usage-error.ts';
-import type { ReadZones } from '../zones.ts';
 import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
 import { emptyLayer, takePolygons } from './layer-columns.ts';
 import { formatOf } from './layer-format.ts';
@@ -23,6 +22,7 @@ import {
   type PolygonLayer,
   type PolygonLayerFormat,
   type PolygonLayerOptions,
+  type ReadZones,
 } from './polygon-layer.ts';
 
 /**

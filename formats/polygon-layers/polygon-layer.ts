@@ -2,6 +2,7 @@ import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
 import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
+import type { ZoneAttribute } from '../zone-attributes.ts';
 
 /** The formats of polygon layers. `geojson-lines` has one Feature or geometry per line. */
 export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt';
@@ -62,6 +63,14 @@ export interface PolygonBatch {
   readonly zones: Zones;
   /** Number of bytes of the layer read so far. */
   readonly bytesRead: number;
+}
+
+/** Zones, and the notes on reading them. */
+export interface ReadZones {
+  readonly zones: Zones;
+  readonly notes: readonly Note[];
+  /** The attributes that the options ask for. Undefined if they ask for none. */
+  readonly attributes?: readonly ZoneAttribute[] | undefined;
 }
 
 /** One pass over a layer, which yields its polygons in batches. */
