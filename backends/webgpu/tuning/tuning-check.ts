@@ -2,7 +2,14 @@ import { ArgumentError } from '../../../primitives/checks/errors.ts';
 import { isRecord } from '../../../primitives/checks/given.ts';
 import type { Subgroups } from '../device/device.ts';
 import type { Silence } from './silence.ts';
-import { defaultTuning, type LookBackTuning, type ReduceTuning, type SweepTuning, type Tuning } from './tuning.ts';
+import {
+  defaultTuning,
+  type LookBackTuning,
+  type ReduceTuning,
+  type SetsTuning,
+  type SweepTuning,
+  type Tuning,
+} from './tuning.ts';
 import type { TuningChoice } from './tuning-choice.ts';
 
 const REMEDY = 'Use the members that quadrille tune prints, each with a value of its kind.';
@@ -14,6 +21,7 @@ const WORDS: ReadonlySet<unknown> = new Set(['workgroup', 'thread']);
 const FROM_ZERO: ReadonlySet<string> = new Set([
   'reduce.tries',
   'scan.tries',
+  'sets.tries',
   'sort.sweep.tries',
   'sort.sweep.alone',
   'sort.sweep.few.rows',
@@ -29,6 +37,7 @@ const POWERS: ReadonlyMap<string, number> = new Map([
   ['scan.heads.threads', 1],
   ['lines.threads', 1],
   ['merge.threads', 1],
+  ['sets.threads', 1],
   ['sort.tile', 256],
   ['sort.sweep.threads', 1],
 ]);
@@ -77,11 +86,18 @@ function requireNumber(data: unknown, path: string): void {
  * or if a workgroup would have fewer threads than a subgroup.
  */
 export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined): Tuning {
-  const { reduce, scan, sort, ...others } = tuning;
+  const { reduce, scan, sets, sort, ...others } = tuning;
   const { mute: _reduce, ...reduceAlone }: ReduceTuning & Silence = reduce;
   const { mute: _scan, ...scanAlone }: LookBackTuning & Silence = scan;
+  const { mute: _sets, ...setsAlone }: SetsTuning & Silence = sets;
   const { mute: _sweep, ...sweepAlone }: SweepTuning & Silence = sort.sweep;
-  requireTuning({ ...others, reduce: reduceAlone, scan: scanAlone, sort: { ...sort, sweep: sweepAlone } });
+  requireTuning({
+    ...others,
+    reduce: reduceAlone,
+    scan: scanAlone,
+    sets: setsAlone,
+    sort: { ...sort, sweep: sweepAlone },
+  });
   for (const [member, { keys, parts }] of [
     ['sort.sweep', sort.sweep],
     ['sort.sweep.few', sort.sweep.few],
@@ -94,6 +110,7 @@ export function requireUsable(tuning: Tuning, subgroups: Subgroups | undefined):
     ['scan.threads', scan.threads],
     ['scan.heads.threads', scan.heads.threads],
     ['merge.threads', tuning.merge.threads],
+    ['sets.threads', sets.threads],
     ['sort.sweep.threads', sort.sweep.threads],
   ] as const) {
     const { max } = subgroups;

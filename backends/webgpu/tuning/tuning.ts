@@ -52,10 +52,12 @@ export interface Tuning {
    */
   readonly lines: { readonly threads: number; readonly items: number };
   /**
-   * For merges and set operations: threads per workgroup, a power of two, and maximum number of rows per thread, at most
-   * 31, for keys of one word. An odd number of rows spreads them over the banks of workgroup memory.
+   * For merges: threads per workgroup, a power of two, and maximum number of rows per thread, at most 31, for keys of one
+   * word. An odd number of rows spreads them over the banks of workgroup memory.
    */
   readonly merge: { readonly threads: number; readonly items: number };
+  /** For set operations. */
+  readonly sets: SetsTuning;
   /**
    * For the portable radix sort: `tile` is the number of keys per tile, a power of two of at least 256, and `tileBy`
    * says whether a workgroup or a thread sorts a tile. `sweep` is for the faster sort (OneSweep) on devices with
@@ -121,6 +123,16 @@ export interface LookBackTuning {
   readonly tries: number;
 }
 
+export interface SetsTuning {
+  /** As of merges. */
+  readonly threads: number;
+  readonly items: number;
+  /** Whether the places of rows are found by look-back, on devices with subgroups. */
+  readonly lookBack: boolean;
+  /** Number of times that a workgroup polls for another tile's number of rows before it counts these rows itself. */
+  readonly tries: number;
+}
+
 export interface SweepTuning {
   readonly on: boolean;
   /**
@@ -169,7 +181,8 @@ export const defaultTuning: Tuning = {
     tries: 64,
   },
   lines: { threads: 256, items: 16 },
-  merge: { threads: 128, items: 11 },
+  merge: { threads: 256, items: 9 },
+  sets: { threads: 256, items: 15, lookBack: true, tries: 64 },
   sort: {
     tile: 4096,
     tileBy: 'workgroup',

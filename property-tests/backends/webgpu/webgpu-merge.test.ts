@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createWebGpuBackend } from '../../../backends/webgpu/backend.ts';
+import type { Silence } from '../../../backends/webgpu/tuning/silence.ts';
+import type { SetsTuning, Tuning } from '../../../backends/webgpu/tuning/tuning.ts';
 import { testAdapter } from '../../../backends/webgpu-node/node-gpu.ts';
 import type { Column } from '../../../primitives/columns/column.ts';
 import type { Context } from '../../../primitives/context/context.ts';
@@ -12,21 +14,25 @@ import { setLaws } from '../../laws/sets.ts';
 import { openPooledGpu } from '../../support/pooled-gpu.ts';
 
 /** Workgroups as GPUs have them, and some whose tiles have few rows, with and without subgroups. */
-const tunings = [
-  // A workgroup has at least the threads of a subgroup, of which GPUs have 32.
-  { merge: testAdapter() === 'hardware' ? { threads: 32, items: 1 } : { threads: 4, items: 3 } },
-  { merge: { threads: 4, items: 3 }, subgroups: false },
-  { merge: { threads: 128, items: 11 } },
-  { merge: { threads: 1, items: 4 }, subgroups: false },
+const few = testAdapter() === 'hardware' ? { threads: 32, items: 1 } : { threads: 4, items: 3 };
+const tunings: readonly { size: Size; sets?: Partial<SetsTuning & Silence>; subgroups?: false }[] = [
+  { size: few, sets: { lookBack: false } },
+  // Look-back past silent tiles, whose rows others count.
+  { size: few, sets: { tries: 1, mute: 3 } },
+  { size: { threads: 4, items: 3 }, subgroups: false },
+  { size: { threads: 128, items: 11 } },
+  { size: { threads: 1, items: 4 }, subgroups: false },
 ];
+type Size = Tuning['merge'];
 
-const tuned = tunings.map(
-  (tuning): TestBackend => ({
-    name: `webgpu, ${tuning.merge.threads} threads of ${tuning.merge.items} rows${tuning.subgroups === false ? ', alone' : ''}`,
+const tuned = tunings.map(({ size, sets, ...others }): TestBackend => {
+  const tuning = { merge: size, sets: { ...size, ...sets }, ...others };
+  return {
+    name: `webgpu, ${size.threads} threads of ${size.items} rows${others.subgroups === false ? ', alone' : sets?.lookBack === false ? ', counting first' : ''}`,
     runs: costlyCaseCount(6),
     open: async (limits) => createWebGpuBackend({ gpu: await openPooledGpu(), adapter: testAdapter(), tuning, limits }),
-  }),
-);
+  };
+});
 
 testLaws(someOf([...mergeLaws, ...setLaws], 1), someOf([...tuned, ...backendsWithout('merge').slice(2)], 1));
 

@@ -1,7 +1,9 @@
 import type { MergeCommand } from '../../../../primitives/contract/backend.ts';
 import { entryOf, type Module } from '../../../../primitives/ir/ir.ts';
+import type { Subgroups } from '../../device/device.ts';
 import { resultOf } from '../../wgsl/emit-wgsl.ts';
 import { lines } from '../shared/lines.ts';
+import { emitPoint, IN_GAP } from './merge-search.ts';
 
 /** The shape of a tile, and what its workgroup holds. */
 export interface MergeTile {
@@ -14,7 +16,8 @@ export interface MergeTile {
   readonly isOfKeys: boolean;
   readonly keeps: MergeCommand['keeps'];
   readonly hasSecond: boolean;
-  readonly subgroups: boolean;
+  /** The subgroups of the workgroups, if these use them. */
+  readonly subgroups: Subgroups | undefined;
 }
 
 /** Rows for which a tile has room. */
@@ -33,8 +36,14 @@ function stepsOf({ items, keeps }: MergeTile): number {
 }
 
 /** Bytes of workgroup memory that a tile takes. */
-export function bytesOf({ threads, items, words, keeps }: MergeTile): number {
-  return 4 * (words * (threads * items + items + 1) + (keeps === undefined ? 0 : 2 * threads + 1));
+export function bytesOf(tile: MergeTile): number {
+  const { threads, items, words, keeps } = tile;
+  return 4 * (words * (threads * items + items + 1) + (keeps === undefined ? 0 : 2 * sharersOf(tile) + 4));
+}
+
+/** How many words a workgroup needs to share a number of each thread, or of each subgroup if there are subgroups. */
+function sharersOf({ threads, subgroups }: Pick<MergeTile, 'threads' | 'subgroups'>): number {
+  return subgroups === undefined ? threads : threads / subgroups.min;
 }
 
 /** Names of the programs in WGSL. */
@@ -56,99 +65,9 @@ fn first_key(i: u32) -> Key { ${key(FIRST_KEYS)} }
 fn second_key(i: u32) -> Key { ${key(SECOND_KEYS)} }`;
 }
 
-/** How WGSL reads the keys of the two tables, or of the parts of them that a tile has. */
-interface Accessors {
-  readonly name: string;
-  readonly first: (i: string) => string;
-  readonly second: (j: string) => string;
-}
-
-export const IN_MEMORY: Accessors = { name: 'all', first: (i) => `first_key(${i})`, second: (j) => `second_key(${j})` };
-export const IN_TILE: Accessors = { name: 'tile', first: (i) => `key_at(${i})`, second: (j) => `key_at(na + ${j})` };
-
-/**
- * WGSL of `NAME_point(count, na, nb)`: how many rows of each of two sorted tables, of `na` and `nb` rows, are among the
- * first `count` that are taken. With pairs, these may be one row less, so that the point is not between the rows of a
- * pair. A search takes two bits in each round, as its reads do not wait for each other.
- */
-export function emitPoint({ name, first, second }: Accessors, pairs: boolean): string {
-  const isTaken = (m: string): string => `!is_below(${second(`(count - 1u - ${m})`)}, ${first(m)})`;
-  const merged = `fn ${name}_split(count: u32, na: u32, nb: u32) -> u32 {
-  var low = count - min(count, nb);
-  var high = min(count, na);
-  while (low < high) {
-    let size = high - low;
-    let m1 = low + size / 4u;
-    let m2 = low + size / 2u;
-    let m3 = high - 1u - size / 4u;
-    let t1 = ${isTaken('m1')};
-    let t2 = ${isTaken('m2')};
-    let t3 = ${isTaken('m3')};
-    low = select(select(select(low, m1 + 1u, t1), m2 + 1u, t2), m3 + 1u, t3);
-    high = select(select(select(m1, m2, t1), m3, t2), high, t3);
-  }
-  return low;
-}`;
-  if (!pairs)
-    return `${merged}
-fn ${name}_point(count: u32, na: u32, nb: u32) -> vec2<u32> {
-  let i = ${name}_split(count, na, nb);
-  return vec2<u32>(i, count - i);
-}`;
-  return `${merged}
-${emitRunStart(`${name}_first_start`, first)}
-${emitRunStart(`${name}_second_start`, second)}
-fn ${name}_point(count: u32, na: u32, nb: u32) -> vec2<u32> {
-  if (count >= na + nb) { return vec2<u32>(na, nb); }
-  // All rows of the first table come before their equals in the second here.
-  let i = ${name}_split(count, na, nb);
-  let j = count - i;
-  var key: Key;
-  if (i < na) { key = ${first('i')}; }
-  if (j < nb) {
-    let other = ${second('j')};
-    if (i >= na || is_below(other, key)) { key = other; }
-  }
-  let start_a = ${name}_first_start(key, i, na);
-  let start_b = ${name}_second_start(key, j, na);
-  let in_a = i - start_a;
-  let run = in_a + (j - start_b);
-  if (run == 0u) { return vec2<u32>(i, j); }
-  // The end of the run in the second table, if it is near enough to matter.
-  var low = j;
-  var high = min(nb, start_b + run);
-  for (var step = 1u; low < high; step = min(4u * step, 0x10000000u)) {
-    let probe = min(low + (high - low) / 2u, low + step - 1u);
-    if (is_below(key, ${second('probe')})) { high = probe; } else { low = probe + 1u; }
-  }
-  let in_b = low - start_b;
-  let both = min(run / 2u, min(in_a, in_b));
-  // What is left has no partner, unless it is half of a pair.
-  let alone = select(run - 2u * both, 0u, in_a > both && in_b > both);
-  let is_first = in_a > both;
-  return vec2<u32>(start_a + both + select(0u, alone, is_first), start_b + both + select(alone, 0u, is_first));
-}`;
-}
-
-/**
- * WGSL of a function that finds the first row of a run of equal keys, at or before row \`end\`, before which all keys of
- * the run are. Runs are short, so the search begins at the end.
- */
-function emitRunStart(name: string, key: Accessors['first']): string {
-  return `fn ${name}(key: Key, end: u32, na: u32) -> u32 {
-  var low = 0u;
-  var high = end;
-  for (var step = 1u; low < high; step = min(4u * step, 0x10000000u)) {
-    let probe = max(low + (high - low) / 2u, high - min(step, high - low));
-    if (is_below(${key('probe')}, key)) { low = probe + 1u; } else { high = probe; }
-  }
-  return high;
-}`;
-}
-
 /** WGSL of the workgroup's memory of keys, and of functions that read keys and rows. */
 export function emitTileFunctions(tile: MergeTile, modules: { readonly row: Module }): string {
-  const { words, threads, items, isOfKeys, hasSecond, keeps } = tile;
+  const { words, items, isOfKeys, hasSecond, keeps } = tile;
   const room = roomOf(tile) + items + 1;
   const all = Array.from({ length: words }, (_, w) => w);
   const results = entryOf(modules.row).results.length;
@@ -157,30 +76,37 @@ export function emitTileFunctions(tile: MergeTile, modules: { readonly row: Modu
     `let r = ${prefix}entry(${[at, ...all.map((w) => `${key}.w${w}`)].join(', ')}); return Row(${fields.map((k) => resultOf('r', k, results)).join(', ')});`;
   const rowOfNumber = `let s = key0[p];
   ${hasSecond ? 'if (s < na) {' : '{'} let i = begin.x + s; let key = first_key(i); ${row(FIRST_ROW, 'i', 'key')} }
-  ${hasSecond ? `let j = begin.y + (s - na); let key = second_key(j); ${row(SECOND_ROW, 'j', 'key')}` : ''}`;
+  ${hasSecond ? `let j = begin.y + (total - 1u - s); let key = second_key(j); ${row(SECOND_ROW, 'j', 'key')}` : ''}`;
+  const each = all.map((w) => `select(y.w${w}, x.w${w}, is_first)`);
+  const sharers = sharersOf(tile);
   return `${all.map((w) => `var<workgroup> key${w}: array<u32, ${room}>;`).join('\n')}
-${keeps === undefined ? '' : `var<workgroup> points: array<u32, ${threads + 1}>;\nvar<workgroup> sums: array<u32, ${threads}>;`}
+${keeps === undefined ? '' : `var<workgroup> points: array<u32, ${sharers + 1}>;\nvar<workgroup> sums: array<u32, ${sharers}>;`}
 struct Row { ${fields.map((k) => `r${k}: u32`).join(', ')} }
 fn key_at(p: u32) -> Key { return Key(${all.map((w) => `key${w}[p]`).join(', ')}); }
 fn put_key(p: u32, key: Key) { ${all.map((w) => `key${w}[p] = key.w${w};`).join(' ')} }
-fn key_of(p: u32, begin: vec2<u32>, na: u32) -> Key {
+fn either(x: Key, y: Key, is_first: bool) -> Key { return Key(${each.join(', ')}); }
+fn key_of(p: u32, begin: vec2<u32>, na: u32, total: u32) -> Key {
   if (p < na) { return first_key(begin.x + p); }
-  return second_key(begin.y + (p - na));
+  return second_key(begin.y + (total - 1u - p));
 }
-fn row_at(p: u32, begin: vec2<u32>, na: u32) -> Row {
+fn row_at(p: u32, begin: vec2<u32>, na: u32, total: u32) -> Row {
   ${isOfKeys ? `let key = key_at(p); ${row(FIRST_ROW, '0u', 'key')}` : rowOfNumber}
 }`;
 }
 
 /**
- * WGSL that reads the keys of a tile. `starts` are WGSL expressions of the points at which the tile begins and ends. If
- * the tables are not sorted, the rows between these points may be too many or too few; then others are taken.
+ * WGSL of where a tile begins and how many rows of each table it has. `starts` are WGSL expressions of the points at
+ * which tiles begin. If the tables are not sorted, the rows between these points may be too many or too few; then others
+ * are taken.
  */
-export function emitRead(tile: MergeTile, starts: (at: string) => string, lengths: readonly [string, string]): string {
-  const { threads, items, keeps } = tile;
+export function emitExtent(
+  tile: MergeTile,
+  starts: (at: string) => string,
+  lengths: readonly [string, string],
+): string {
   const [na, nb] = lengths;
   const sizes =
-    keeps === undefined
+    tile.keeps === undefined
       ? `let total = min(${roomOf(tile)}u, ${na} + ${nb} - (begin.x + begin.y));
 var na = min(max(to.x, begin.x) - begin.x, total);
 na = total - min(total - na, ${nb} - begin.y);`
@@ -189,65 +115,135 @@ let total = na + min(max(to.y, begin.y) - begin.y, ${roomOf(tile)}u - na);`;
   return `let begin = ${starts('tile')};
 let to = ${starts('tile + 1u')};
 ${sizes}
-let nb = total - na;
-if (total > 0u) {
-${lines(items, (k) => `  let p${k} = min(u + ${k * threads}u, total - 1u); let x${k} = key_of(p${k}, begin, na);`)}
+let nb = total - na;`;
+}
+
+/**
+ * WGSL that reads the keys of a tile: those of the first table, then those of the second backwards. The rows that are
+ * left are then always side by side, and where one table ends, the greatest key of the other follows.
+ */
+export function emitRead({ threads, items }: MergeTile): string {
+  return `if (total > 0u) {
+${lines(items, (k) => `  let p${k} = min(u + ${k * threads}u, total - 1u); let x${k} = key_of(p${k}, begin, na, total);`)}
 ${lines(items, (k) => `  put_key(p${k}, x${k});`)}
 }
 workgroupBarrier();`;
 }
 
-/** WGSL in which a thread walks along the rows of a tile that are between its point and the next thread's. */
+/**
+ * WGSL in which a thread walks along the rows of a tile that are between its point and the next thread's, and holds the
+ * keys or the places of the rows.
+ */
 export function emitSteps(tile: MergeTile): string {
-  const { items, threads, isOfKeys, keeps } = tile;
-  const held = (isFirst: string): string =>
-    isOfKeys ? `key_of_step(a, b, ${isFirst})` : `select(na + j, i, ${isFirst})`;
-  const start = `let point = tile_point(min(u * ${items}u, total), na, nb);
-var i = point.x;
-var j = point.y;`;
-  const first = `var a = key_at(i);
-var b = key_at(na + j);`;
+  const { items, threads, isOfKeys, keeps, subgroups } = tile;
+  const start = `let point = tile_point(min(u * ${items}u, total), na, nb);`;
   if (keeps === undefined) {
+    // Of equal keys, either may be taken if nothing else of the row is stored.
+    const isFirst = isOfKeys ? '!is_below(b, a)' : 'i < na && !is_below(b, a)';
     return `${start}
-${first}
+var i = point.x;
+var j = total - 1u - point.y;
+var a = key_at(i);
+var b = key_at(j);
 ${lines(
   items,
-  (k) => `let f${k} = i < na && (j >= nb || !is_below(b, a));
-let r${k} = ${held(`f${k}`)};
-if (f${k}) { i++; a = key_at(i); } else { j++; b = key_at(na + j); }`,
+  (k) => `let f${k} = ${isFirst};
+let r${k} = ${isOfKeys ? `either(a, b, f${k})` : `select(j, i, f${k})`};
+let next${k} = select(j - 1u, i + 1u, f${k});
+let x${k} = key_at(next${k});
+if (f${k}) { i = next${k}; a = x${k}; } else { j = next${k}; b = x${k}; }`,
 )}`;
   }
-  const kept = `select(${keeps.second}, select(${keeps.first}, ${keeps.pairs}, is_b), is_a)`;
-  return `${start}
-points[u] = i + j;
+  const next =
+    subgroups === undefined
+      ? `points[u] = point.x + point.y;
 if (u == 0u) { points[${threads}] = total; }
 workgroupBarrier();
-let end = points[u + 1u];
-${first}
+let end = points[u + 1u];`
+      : `if (lane == 0u) { points[sid] = point.x + point.y; }
+if (u == 0u) { points[${threads}u / sg] = total; }
+var end = subgroupShuffleDown(point.x + point.y, 1u);
+workgroupBarrier();
+if (lane == sg - 1u) { end = points[sid + 1u]; }`;
+  return `${start}
+${next}
+${emitWalk('key_at')}
 var kept = 0u;
 ${lines(
   stepsOf(tile),
-  (k) => `${isOfKeys ? 'var' : 'var'} r${k} = ${isOfKeys ? 'a' : '0u'};
-if (i + j < end) {
-  let is_a = i < na && (j >= nb || !is_below(b, a));
-  let is_b = j < nb && (i >= na || !is_below(a, b));
-  r${k} = ${held('is_a')};
-  kept |= select(0u, ${2 ** k}u, ${kept});
-  if (is_a) { i++; a = key_at(i); }
-  if (is_b) { j++; b = key_at(na + j); }
+  (k) => `var r${k} = ${isOfKeys ? 'a' : 'i'};
+if (j + 1u > i + rest) {
+  ${emitStep(keeps)}
+  r${k} = ${isOfKeys ? 'either(a, b, is_a)' : 'select(j, i, is_a)'};
+  kept |= select(0u, ${2 ** k}u, is_kept);
+  ${emitAdvance('key_at')}
 }`,
 )}`;
 }
 
-/** WGSL of the key of a step, if rows are held as keys. */
-export function emitHeld({ words }: MergeTile): string {
-  const all = Array.from({ length: words }, (_, w) => `select(b.w${w}, a.w${w}, is_first)`);
-  return `fn key_of_step(a: Key, b: Key, is_first: bool) -> Key { return Key(${all.join(', ')}); }`;
+/**
+ * WGSL that begins the walk of a set operation from `point` to row `end` of a tile. `keyAt` reads the key at a place of
+ * the tile.
+ */
+function emitWalk(keyAt: string): string {
+  return `var i = point.x;
+var j = total - 1u - point.y;
+let rest = total - end;
+var a = ${keyAt}(i);
+var b = ${keyAt}(j);`;
+}
+
+/**
+ * WGSL of one step of the walk, if it has not ended: which rows are taken, and whether one is kept. Each step takes one
+ * of the rows that are left, even if the tables are not sorted; otherwise a thread could keep more rows than there are.
+ */
+function emitStep({ first, second, pairs }: NonNullable<MergeTile['keeps']>): string {
+  return `let is_a = i < na && !is_below(b, a);
+  let is_b = !is_a || (j + 1u > na && !is_below(a, b));
+  let is_kept = select(${second}, select(${first}, ${pairs}, is_b), is_a);`;
+}
+
+function emitAdvance(keyAt: string): string {
+  return `if (is_a) { i++; a = ${keyAt}(i); }
+  if (is_b) { j--; b = ${keyAt}(j); }`;
+}
+
+/**
+ * WGSL of `aggregate_of(tile, …)`, which counts the rows that are kept of a tile as the tile itself does, but from
+ * memory: its workgroup has not come to it.
+ */
+export function emitGapCount(tile: MergeTile, extent: string): string {
+  const { items, threads, keeps } = tile;
+  return `var<private> gap_begin: vec2<u32>;
+var<private> gap_rows: vec2<u32>;
+fn gap_key(p: u32) -> Key { return key_of(p, gap_begin, gap_rows.x, gap_rows.y); }
+${emitPoint(IN_GAP, true)}
+fn aggregate_of(tile: u32, n: u32, u: u32, sid: u32, lane: u32, sg: u32) -> S {
+  ${extent}
+  gap_begin = begin;
+  gap_rows = vec2<u32>(na, total);
+  let point = gap_point(min(u * ${items}u, total), na, nb);
+  let next = gap_point(min((u + 1u) * ${items}u, total), na, nb);
+  let end = select(next.x + next.y, total, u == ${threads - 1}u);
+  ${emitWalk('gap_key')}
+  var kept = 0u;
+  for (var k = 0u; k < ${stepsOf(tile)}u && j + 1u > i + rest; k++) {
+  ${emitStep(keeps!)}
+  kept += select(0u, 1u, is_kept);
+  ${emitAdvance('gap_key')}
+  }
+  let count = subgroupAdd(kept);
+  if (lane == 0u) { sums[sid] = count; }
+  workgroupBarrier();
+  var all = 0u;
+  for (var s = 0u; s < ${threads}u / sg; s++) { all += sums[s]; }
+  return S(all);
+}`;
 }
 
 /** WGSL that finds how many rows are kept before those of a thread (`before`), and in the tile (`all`). */
 export function emitCount({ threads, subgroups }: MergeTile): string {
-  if (subgroups) {
+  if (subgroups !== undefined) {
     return `let count = countOneBits(kept);
 let up_to = subgroupInclusiveAdd(count);
 if (lane == sg - 1u) { sums[sid] = up_to; }
@@ -270,12 +266,9 @@ let before = sums[u] - count;
 let all = sums[${threads - 1}u];`;
 }
 
-/**
- * WGSL that writes the rows of a tile from place `base` of the result on. They are collected in workgroup memory first,
- * so that neighbouring threads write neighbouring rows.
- */
-export function emitWrite(tile: MergeTile, stores: string): string {
-  const { threads, items, isOfKeys, keeps } = tile;
+/** WGSL that collects the rows of a tile in workgroup memory, so that neighbouring threads write neighbouring rows. */
+export function emitCollect(tile: MergeTile): string {
+  const { items, isOfKeys, keeps } = tile;
   const put = (at: string, k: number): string => (isOfKeys ? `put_key(${at}, r${k});` : `key0[${at}] = r${k};`);
   const collected =
     keeps === undefined
@@ -284,11 +277,14 @@ ${lines(items, (k) => put(`u * ${items}u + ${k}u`, k))}`
       : `var place = before;
 ${lines(stepsOf(tile), (k) => `if ((kept & ${2 ** k}u) != 0u) { ${put('place', k)} place++; }`)}`;
   return `workgroupBarrier();
-${collected}
-workgroupBarrier();
-${lines(
-  items,
-  (k) =>
-    `{ let p = u + ${k * threads}u; if (p < all) { let row = row_at(p, begin, na); let at = base + p; ${stores} } }`,
-)}`;
+${collected}`;
+}
+
+/** WGSL that writes the collected rows of a tile from place `base` of the result on. */
+export function emitWrite({ items, threads }: MergeTile, stores: string): string {
+  return lines(
+    items,
+    (k) =>
+      `{ let p = u + ${k * threads}u; if (p < all) { let row = row_at(p, begin, na, total); let at = base + p; ${stores} } }`,
+  );
 }
