@@ -57,11 +57,11 @@ const FORMATS: Readonly<Record<PackedFormat<ScalarType>, readonly [ScalarType, n
  *   if two are equally near. Numbers from 65520 on become infinite, those up to 2⁻²⁵ zero, with their sign. Infinities
  *   and −0 stay, and a NaN stays one, with its sign and the highest 9 bits of its payload, by {@link f16OfF32Bits} and
  *   {@link f32BitsOfF16}.
- * - `bits` keeps 32 flags in a word, as {@link packBits} does.
+ * - `bits` keeps 32 flags in a word, as `packBits` does.
  * - f32 becomes an integer by a functor first: `u32(x)` truncates, saturates, and gives 0 for NaN.
  *
- * The bits are the same on all backends. `f16` and `bits` are views that read what is stored, and are stored unpacked
- * where a functor captures them as an array. Columns without a format are returned as they are.
+ * The bits are the same on all backends. `f16` and `bits` are views that read what is stored: `materialize` stores
+ * them unpacked, and so does a functor that captures them as an array. Columns without a format are returned as they are.
  *
  * - Work O(n), span O(1). Deterministic. Takes between a half and a 32nd of the memory of unpacked columns, and of the
  *   bandwidth of every command that reads them. Every thread writes whole words. Columns of as many elements to a word
@@ -72,7 +72,8 @@ const FORMATS: Readonly<Record<PackedFormat<ScalarType>, readonly [ScalarType, n
  * - Equivalent loop: `const out = new Uint16Array(n); for (let i = 0; i < n; i++) out[i] = values[i]`.
  *
  * @throws {@link ArgumentError} `column/type` if the type of a column is not that of its format: u32 for `u8` and
- * `u16`, i32 for `i8` and `i16`, f32 for `f16`, bool for `bits`.
+ * `u16`, i32 for `i8` and `i16`, f32 for `f16`, bool for `bits`; `argument/type` for another format, `options/unknown` for
+ * a format of a column that the table does not have.
  * @example
  * const heights = narrow(ctx.column(Uint32Array.of(1, 65535, 65536)), 'u16');
  * const slopes = narrow(ctx.column(Float32Array.of(0.1, 2049, 65520)), 'f16');
@@ -202,7 +203,7 @@ function lowest(value: Value<ScalarType>, isRounded: boolean, bits: number): U32
 /** The f32 that are stored as f16. */
 function numbersOf({ context, length, grid }: Column, halves: Column): Column {
   const view = fuse(
-    'narrowed',
+    { name: 'f16', kind: 'narrow' },
     [],
     ['u32'],
     (index, _, loader) => [f32BitsOfF16({ half: loader.load([halves], index)[0] as U32 })],
@@ -217,7 +218,7 @@ function packFlags(context: ColumnOwner, fields: readonly Field[], perWord: numb
     const words = wordsFor(context, column, perWord);
     storeBits(context, column as Column<'bool'>, words);
     const view = fuse(
-      'narrowed',
+      { name: 'bits', kind: 'narrow' },
       [],
       [storageOf('bool')],
       (index, _, loader) => [(loader.load([words], index.shr(5))[0] as U32).shr(index.and(31)).and(1)],

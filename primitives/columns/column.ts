@@ -287,10 +287,18 @@ Object.defineProperty(Column.prototype, Symbol.for('nodejs.util.inspect.custom')
     const counted = typeof length === 'number' ? `${length}` : `at most ${length.limit}`;
     const rows = grid === undefined ? counted : `${counted} (${gridText(grid)})`;
     const isFreed = source.kind === 'stored' && source.memory.released;
-    const state = isFreed ? 'freed' : source.kind === 'stored' ? 'stored' : `view of ${source.view.kind}`;
+    const state = isFreed
+      ? 'freed'
+      : source.kind === 'stored'
+        ? storedText(source.storage, type)
+        : `view of ${source.view.kind}`;
     return `Column { ${type}, length ${rows}, ${state}${context === undefined ? '' : ` on ${context.backend.name}`} }`;
   },
 });
+
+function storedText(storage: Storage, type: ScalarType): string {
+  return storage === storageOf(type) ? 'stored' : `stored as ${storage}`;
+}
 
 /** A column, or a record of tables of equal length. Each column of a table is stored separately. */
 export type Table = Column | { readonly [name: string]: Table };

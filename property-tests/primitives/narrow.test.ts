@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { createReferenceBackend } from '../../backends/reference/index.ts';
 import { Context } from '../../primitives/context/context.ts';
@@ -20,6 +21,17 @@ test('a packed column takes a word for two or four integers, and is read into an
 });
 
 onEveryBackend((opened) => {
+  test('tables of more columns than a launch can bind are packed', async () => {
+    const { context } = opened();
+    const table = Object.fromEntries(
+      Array.from({ length: 20 }, (_, i) => [`n${i}`, context.column(Uint32Array.of(i, 256 + i, 3))]),
+    );
+    const packed = narrow(table, Object.fromEntries(Object.keys(table).map((name) => [name, 'u8' as const])));
+    const read = await context.read(packed);
+    for (const [i, name] of Object.keys(table).entries()) expect(read[name]).toEqual(Uint32Array.of(i, i, 3));
+    context.dispose(table, packed);
+  });
+
   test('every f16 is an f32, which is packed as the same f16', async () => {
     const { context } = opened();
     const half = context.column(Uint16Array.from({ length: 0x10000 }, (_, i) => i));
@@ -129,6 +141,15 @@ test('packed rows that outgrew their capacity are not read', async () => {
   await context.close();
 });
 
+test('consoles print what a column is packed as', async () => {
+  const context = new Context(createReferenceBackend());
+  const values = context.column(Uint32Array.of(1));
+  expect(inspect(narrow(values, 'u8'))).toBe('Column { u32, length 1, stored as u8 on reference }');
+  expect(inspect(context.column(Int16Array.of(1)))).toBe('Column { i32, length 1, stored as i16 on reference }');
+  expect(inspect(context.column([true]))).toBe('Column { bool, length 1, stored on reference }');
+  await context.close();
+});
+
 test('prepared pipelines return packed columns', async () => {
   const context = new Context(createReferenceBackend());
   const prepared = context.prepare({ x: input(u32, 9) }, ({ x }) => {
@@ -159,8 +180,14 @@ test('formats of another type, and of columns that are not there, are refused', 
   const values = context.column(Uint32Array.of(1));
   const refused = (table: unknown, format: unknown, details: object): void =>
     expect(() => narrow(table as never, format as never)).toThrow(expect.objectContaining(details));
-  refused(values, 'i8', { code: 'column/type' });
-  refused(values, 'f16', { code: 'column/type' });
+  // @ts-expect-error u32 in a format of i32
+  expect(() => narrow(values, 'i8')).toThrow(expect.objectContaining({ code: 'column/type' }));
+  // @ts-expect-error a format that the column of this name has not
+  expect(() => narrow({ a: { values } }, { a: { values: 'f16' } })).toThrow(
+    expect.objectContaining({ code: 'column/type' }),
+  );
+  // @ts-expect-error no column has this name
+  expect(() => narrow({ values }, { value: 'u8' })).toThrow(expect.objectContaining({ code: 'options/unknown' }));
   refused(values, 'bits', { code: 'column/type' });
   refused(values, 'u4', { code: 'argument/type', message: expect.stringContaining('format') });
   refused(values, { values: 'u8' }, { code: 'argument/type' });
