@@ -9,6 +9,8 @@ export interface JpegHead {
   /** Whether all components have as many samples as the image has pixels. */
   readonly isWhole: boolean;
   readonly isProgressive: boolean;
+  /** Whether the end of the image is there. */
+  readonly hasEnd: boolean;
   /** Whether Adobe's marker says that three components are red, green and blue. */
   readonly saysRgb: boolean;
   /** The segments that decoding needs: of tables, sizes and restarts, without those of applications. */
@@ -42,7 +44,9 @@ export function readJpegHead(bytes: Uint8Array, faults: CodecFaults): JpegHead {
     if (FRAMES.includes(marker) || TABLES.includes(marker)) segments.push(segment);
     if (marker !== MARKER.scan) continue;
     if (frame === undefined) throw faults.damaged('no size of its frame');
-    return { ...frame, saysRgb, segments, scans: bytes.subarray(end - segment.length) };
+    const scans = bytes.subarray(end - segment.length);
+    const hasEnd = Buffer.from(scans.buffer, scans.byteOffset, scans.length).lastIndexOf(END) !== -1;
+    return { ...frame, hasEnd, saysRgb, segments, scans };
   }
   throw faults.damaged('no data');
 }
@@ -142,6 +146,7 @@ async function load(): Promise<UnpackJpeg> {
   const { default: open } = await import('@cornerstonejs/codec-libjpeg-turbo-8bit/decodewasmjs');
   const { JPEGDecoder } = (await open()) as Codec;
   return (head, colours, faults, tables = []) => {
+    checkEnd(head, faults);
     checkCost(head, faults);
     const whole = assembled(head, colours, tables);
     const decoder = new JPEGDecoder();
@@ -159,6 +164,12 @@ async function load(): Promise<UnpackJpeg> {
   };
 }
 
+/** Throws if scans may be missing, which the decoder does not notice: it notices only where the data of a scan end. */
+function checkEnd({ components, isProgressive, hasEnd, scans }: JpegHead, faults: CodecFaults): void {
+  const isOnly = !isProgressive && scans[4] === components;
+  if (!isOnly && !hasEnd) throw faults.damaged('no end');
+}
+
 function checkCost({ width, height, components, isProgressive, scans }: JpegHead, faults: CodecFaults): void {
   const pixels = width * height;
   if (pixels > MAX_PIXELS_A_BYTE * scans.length) throw faults.damaged(`${scans.length} bytes for its pixels`);
@@ -172,7 +183,7 @@ function checkCost({ width, height, components, isProgressive, scans }: JpegHead
 
 /**
  * A whole JPEG. Adobe's marker says what the components are, and no other marker says something else. An end is added,
- * as libtiff does: the decoder refuses data that are not complete by then.
+ * as libtiff does: the decoder refuses a scan that is not complete by then.
  */
 function assembled({ components, segments, scans }: JpegHead, colours: JpegColours, tables: readonly Uint8Array[]) {
   const adobe = components === 3 ? [adobeSegment(colours === 'rgb' ? 1 : 0)] : [];

@@ -166,7 +166,8 @@ function placeBands(
   const cells = heads[0]!.rows * columns;
   const { depth } = heads[0]!;
   const placed = new CELL_ARRAYS[sample](cells * samples);
-  const isAlpha = depth === samples - 1;
+  // The mask of a single blob is the alpha band, unless the blob has that band itself.
+  const isAlpha = heads.length === 1 && depth < samples;
   for (const [index, { valid }] of heads.entries()) {
     const band = valid === 0 ? undefined : bands[index];
     for (let cell = 0, to = index; cell < cells; cell++, to += samples) {

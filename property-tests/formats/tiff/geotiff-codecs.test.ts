@@ -7,6 +7,7 @@ import { caseCount } from '../../cases.ts';
 import { craftedTiff } from '../../fixtures/crafted-tiff.ts';
 import { packLzw } from '../../fixtures/lzw-encoder.ts';
 import { bytesOf, randomCells } from '../../fixtures/random-raster.ts';
+import { zstdFrame } from '../../fixtures/zstd-frame.ts';
 import { fc, test } from '../../law-test.ts';
 
 const bytes = fc
@@ -85,19 +86,6 @@ describe('a block with more than its cells', () => {
     expect([...(await source.read({ column: 0, row: 0, columns: 4, rows: 3 }))]).toEqual([...plain]);
   });
 });
-
-/** A frame of Zstandard (RFC 8878) with these blocks, as raw bytes or as a repeated byte. */
-function zstdFrame(blocks: readonly (Uint8Array | { readonly byte: number; readonly times: number })[]): Uint8Array {
-  // The head has a window of 128 KiB, and no length of the contents.
-  const parts: Uint8Array[] = [Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0, 0x38)];
-  for (const [at, block] of blocks.entries()) {
-    const isRaw = block instanceof Uint8Array;
-    const head = Number(at === blocks.length - 1) + (isRaw ? 0 : 2) + 8 * (isRaw ? block.length : block.times);
-    parts.push(Uint8Array.of(head & 255, (head >> 8) & 255, head >> 16));
-    parts.push(isRaw ? block : Uint8Array.of(block.byte));
-  }
-  return new Uint8Array(Buffer.concat(parts));
-}
 
 describe('Zstandard', () => {
   const tags = { compression: [50000] };

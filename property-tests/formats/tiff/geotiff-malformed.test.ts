@@ -4,27 +4,12 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff, entryOffset, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { packLzw } from '../../fixtures/lzw-encoder.ts';
 import { geoTiffBytes, randomRaster } from '../../fixtures/random-raster.ts';
 import { fc, test } from '../../law-test.ts';
-
-/** Opens a file and reads a part of it. Any outcome except cells or an error of the library fails the test. */
-async function readOrRefuse(bytes: Uint8Array): Promise<'read' | 'refused'> {
-  try {
-    const source = await openGeoTiff(bytes, { maxBlockBytes: 2 ** 24 });
-    const columns = Math.min(source.width, 64);
-    const rows = Math.min(source.height, 64);
-    await source.read({ column: source.width - columns, row: source.height - rows, columns, rows });
-    return 'read';
-  } catch (error) {
-    expect(error).toBeInstanceOf(QuadrilleError);
-    expect(error).toMatchObject({ code: expect.stringMatching(/^(format|usage)\//), remedy: expect.any(String) });
-    return 'refused';
-  }
-}
+import { readOrRefuse } from './read-or-refuse.ts';
 
 describe('a file that is not a GeoTIFF', () => {
   test.prop([fc.uint8Array({ maxLength: 400 })])('is refused, for any bytes', async (bytes) => {
