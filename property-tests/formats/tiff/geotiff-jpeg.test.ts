@@ -1,5 +1,8 @@
 import { describe, expect } from 'vitest';
 import { openGeoTiff } from '../../../formats/geotiff.ts';
+import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
+import { readDirectory, TAG } from '../../../formats/tiff/directory.ts';
+import { keepTags } from '../../../formats/tiff/kept-tags.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { encodeJpeg, type JpegOptions } from '../../fixtures/jpeg-encoder.ts';
@@ -205,6 +208,11 @@ describe('JPEG', () => {
       code: 'format/unsupported-compression',
       message: expect.stringContaining('scans'),
     });
+  });
+
+  test('of luma and chroma is red, green and blue for whoever writes its cells again', async () => {
+    const directory = await readDirectory(bytesInMemory(tiffOf(await encoded(), plain, 6)));
+    expect((await keepTags(directory, {}, true))[TAG.photometricInterpretation]).toEqual([2]);
   });
 
   test('has a note if a nodata value is set, which its losses may change', async () => {
