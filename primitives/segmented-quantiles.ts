@@ -9,7 +9,7 @@ import { Let } from './functors/control.ts';
 import { mulhi } from './functors/standard/bits.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
-import { NO_ROW } from './rows/best-of-segments.ts';
+import { NO_ROW } from './rows/key-ranks.ts';
 import { type Segments, segmentRows } from './rows/segments.ts';
 import { sortSegments } from './rows/sorted-segments.ts';
 import { type SelectOptions, scaleOf } from './select-kth.ts';

@@ -22,8 +22,10 @@ import type { U32 } from './functors/value.ts';
 import { gather } from './gather.ts';
 import type { ScalarType } from './ir/ir.ts';
 import { plus, product } from './monoid.ts';
-import { bestKeptRows, NO_ROW, orderWords, storeKeptTops, type TopSearch, type Tops } from './rows/best-of-segments.ts';
-import { type SegmentRows, type Segments, segmentRows } from './rows/segments.ts';
+import { areFew, type FewSegments, storeBestOfFew } from './rows/best-of-lanes.ts';
+import { storeKeptTops } from './rows/best-of-segments.ts';
+import { NO_ROW, orderWords, type TopSearch, type Tops } from './rows/key-ranks.ts';
+import { rowsOfSegment, type SegmentRows, type Segments, segmentRows } from './rows/segments.ts';
 import { sortSegments } from './rows/sorted-segments.ts';
 import { fusedScan } from './scan.ts';
 import { selectKth } from './select-kth.ts';
@@ -72,7 +74,8 @@ const SEGMENTED_OPTIONS: FieldKinds<SegmentedTopOptions> = { ...OPTIONS, capacit
  *
  * - Work O(n · bits / 8 + k log k), span O(bits / 8 · log n): {@link selectKth} finds the last key, and only the rows up
  *   to it are sorted. Memory is taken for `k` rows. On backends with few threads, for up to 16 keys of 32 bits, work
- *   O(n): each thread keeps the best of its rows, and most rows take one comparison. Deterministic.
+ *   O(n): rows are dealt to lanes, the best row of each lane is found, and the rows of the best k lanes are looked at
+ *   again. Deterministic.
  * - Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `out = rows.toSorted((a, b) => b.key - a.key || a.row - b.row).slice(0, k)`.
  *
@@ -91,10 +94,13 @@ export function topK<K extends SortKeys>(keys: K, k: number, options: TopOptions
   const words = orderWords(columns, smallest);
   return context.scope(() => {
     const isKept = columns.length === 1 && k > 0 && k <= KEPT && context.backend.walkRows > MAX_WALKED;
-    const rows =
-      isKept && words[0]!.capacity > SORTED.keys
-        ? headOf(bestKeptRows({ context, columns, length, smallest, k }), length, k)
-        : bestRows(context, words, length, k);
+    if (isKept && words[0]!.capacity > SORTED.keys) {
+      const taken = atMost(length, k);
+      const tops = { keys: columns.map(({ type }) => context.stored(type, taken)), rows: context.stored('u32', taken) };
+      storeBestOfFew({ context, columns, length, smallest, k }, 'topK', allRows(length), tops);
+      return { keys: withColumns(keys as Table, tops.keys), rows: tops.rows } as unknown as TopRows<K>;
+    }
+    const rows = bestRows(context, words, length, k);
     return context.materialize({ keys: gather(keys as Table, rows), rows }) as unknown as TopRows<K>;
   });
 }
@@ -109,8 +115,9 @@ export function topK<K extends SortKeys>(keys: K, k: number, options: TopOptions
  *
  * - Work O(rows of all segments), span O(log n), for up to 16 keys of 32 bits: a thread keeps the best keys of a segment.
  *   Segments of more than 4096 rows are cut into pieces, unless they overlap so much that there are twice as many
- *   pieces as without; then a thread goes through each. For more keys of a segment, or keys of 64 bits, the rows of all
- *   segments are sorted. Deterministic.
+ *   pieces as without; then a thread goes through each. On backends with few threads, a few segments of many rows are
+ *   searched as {@link topK} searches all rows. For more keys of a segment, or keys of 64 bits, the rows of all segments
+ *   are sorted. Deterministic.
  * - Accepts device counts (lengths that only the device knows). If only the device knows the number of segments, the
  *   results have cells for as many as there may be.
  * - Equivalent loop: `for (let s = 0; s + 1 < offsets.length; s++) out.push(topK(rows.slice(offsets[s], offsets[s + 1]),
@@ -148,10 +155,29 @@ export function segmentedTopK<K extends SortKeys>(
       counts: context.stored('u32', grid.rows),
     };
     const search = { context, columns, length, smallest, k };
-    if (columns.length === 1 && k <= KEPT) storeKeptTops(search, places, tops);
+    const isKept = columns.length === 1 && k <= KEPT;
+    if (isKept && k > 0 && context.backend.walkRows > MAX_WALKED && areFew(search, grid.rows)) {
+      storeBestOfFew(search, 'segmentedTopK', fewSegments(places, length), tops);
+    } else if (isKept) storeKeptTops(search, places, tops);
     else storeSortedTops(search, places, tops, capacity);
     return { ...tops, keys: withColumns(keys as Table, inFields(keys, tops.keys)) } as unknown as SegmentTops<K>;
   });
+}
+
+/** Segments as {@link storeBestOfFew} asks for them. */
+function fewSegments(places: SegmentRows, rows: Column['length']): FewSegments {
+  const { first, end } = places;
+  return {
+    count: end.capacity,
+    rowsOf: (segment, loader) => rowsOfSegment(places, segment, rows, loader),
+    key: { by: [fewSegments], columns: [first, end], lengths: [first.length, end.length, rows] },
+  };
+}
+
+/** All rows as one segment. */
+function allRows(length: Column['length']): FewSegments {
+  const rowsOf: FewSegments['rowsOf'] = (_, loader) => ({ from: u32(0), size: loader.length(length) });
+  return { count: 1, rowsOf, key: { by: [allRows], columns: [], lengths: [length] } };
 }
 
 /** The most keys of a segment that a thread keeps in variables. */
@@ -167,13 +193,6 @@ const MAX_WALKED = 16;
 
 function atMost(length: Column['length'], k: number): Column['length'] {
   return typeof length === 'number' ? Math.min(k, length) : { ...length, limit: Math.min(k, length.limit) };
-}
-
-/** The first `k` elements, or as many as there are rows. */
-function headOf(elements: Column<'u32'>, length: Column['length'], k: number): Column<'u32'> {
-  const rows = { context: elements.context, length: atMost(length, k) };
-  const key = { by: [headOf], columns: [elements] };
-  return computedColumn('head', 'u32', rows, key, (index, loader) => loader.load([elements], index)[0] as U32);
 }
 
 /** Up to this number of keys, or of keys for each that is taken, all keys are sorted. */
@@ -251,7 +270,7 @@ const beforeAndAt = product({ before: plus(u32), at: plus(u32) });
 function storeSortedTops(
   { context, columns, length, smallest, k }: TopSearch,
   places: SegmentRows,
-  tops: Tops,
+  tops: Required<Tops>,
   capacity: number,
 ): void {
   const words = orderWords(columns, smallest).map((each) => ({ words: each, bits: { from: 0, to: 32 } }));

@@ -96,13 +96,15 @@ export interface LongSegments extends SegmentRows {
   /** The first piece of every segment, and the number of all pieces. */
   readonly piece: Column<'u32'>;
   readonly pieces: DeviceLength;
+  /** The number of lanes of all pieces. */
+  readonly lanes: DeviceLength;
   /** The number of pieces that there would be with enough room. */
   readonly needed: Column<'u32'>;
 }
 
 /**
  * Lists the segments of more than {@link PIECE} rows, of at most `most` rows. There is room for the pieces of segments
- * that do not overlap, and of some that do; see {@link isCut}.
+ * that do not overlap, and of some that do; see {@link isCut}. Every piece is dealt to a number of lanes.
  */
 export function longSegments(
   call: string,
@@ -110,10 +112,11 @@ export function longSegments(
   segments: PlacedSegments,
   rows: Column['length'],
   most: number,
+  lanes = 1,
 ): LongSegments {
   const length = segmentCount(segments);
   const room = 2 * Math.ceil(most / PIECE);
-  const total = context.allocate(2);
+  const total = context.allocate(3);
   const count = countIn(total, 0, Math.min(segments.end.capacity, room));
   const [first, end, number, piece] = [0, 1, 2, 3].map(() => context.stored('u32', count)) as Column<'u32'>[] as [
     Column<'u32'>,
@@ -127,11 +130,12 @@ export function longSegments(
   fusedScan(`${call}Long`, {
     context,
     length,
-    monoid: segmentsAndPieces,
+    monoid: longPieces,
     element: (segment, loader) => {
       const { size } = rowsOfSegment(segments, segment, rows, loader);
       const isLong = size.gt(PIECE);
-      return [u32(isLong), select(u32(0), piecesOf(size), isLong)];
+      const pieces = Let(select(u32(0), piecesOf(size), isLong));
+      return [u32(isLong), pieces, pieces.mul(lanes)];
     },
     emit: (segment, [place, pieces], [next], loader) => {
       const { from, to } = rowsOfSegment(segments, segment, rows, loader);
@@ -142,14 +146,17 @@ export function longSegments(
     stores: [first, end, number, piece].map((to, i) => ({ ...destination(to), guard: 0, index: 1, value: 2 + i })),
     total,
     keys: {
-      element: { by: [longSegments], columns, lengths },
+      element: { by: [longSegments, lanes], columns, lengths },
       emit: { by: [longSegments], columns: [...columns, numbers], lengths },
     },
   });
-  return { first, end, number, piece, pieces: countIn(total, 1, room), needed: cellColumn(total, 'u32', 1) };
+  return {
+    ...{ first, end, number, piece, needed: cellColumn(total, 'u32', 1) },
+    ...{ pieces: countIn(total, 1, room), lanes: countIn(total, 2, lanes * room) },
+  };
 }
 
-const segmentsAndPieces = product({ segments: plus(u32), pieces: saturatingPlus });
+const longPieces = product({ segments: plus(u32), pieces: saturatingPlus, lanes: saturatingPlus });
 
 /** The number of pieces of a segment that has rows. */
 function piecesOf(size: U32): U32 {
@@ -166,12 +173,13 @@ export function rowsOfPiece(
   { first, end, piece }: LongSegments,
   number: U32,
   loader: Loader,
-): { readonly from: U32; readonly to: U32 } {
+): { readonly from: U32; readonly to: U32; readonly size: U32 } {
   const isUpTo = (segment: U32): Bool => (loader.load([piece], segment)[0] as U32).le(number);
   const segment = Let(partitionPoint(u32(0), loader.length(piece.length), isUpTo).sub(1));
   const [start, last, before] = loader.load([first, end, piece], segment) as [U32, U32, U32];
   const from = Let(start.add(number.sub(before).mul(PIECE)));
-  return { from, to: Let(from.add(last.sub(from).min(PIECE))) };
+  const size = Let(last.sub(from).min(PIECE));
+  return { from, to: Let(from.add(size)), size };
 }
 
 /**

@@ -73,6 +73,37 @@ export const topKLaws: readonly Law[] = [
     },
   ),
   law(
+    'segmentedTopK of a long segment is topK of its rows, with short segments and without',
+    [
+      topCase,
+      fc.integer({ min: 1, max: 17 }),
+      fc.constantFrom(4096, 4097, 8191, 8192, 12_345),
+      fc.record({ before: fc.nat({ max: 130 }), after: fc.nat({ max: 4200 }), short: fc.constantFrom(0, 1, 40) }),
+    ],
+    async (run, each, k, count, { before, after, short }) => {
+      const { kind, how, smallest } = each;
+      const rows = repeated(each.rows, count);
+      const all = rowsIn(rows);
+      const bounds = [
+        [Math.min(before, all), Math.max(0, all - after)],
+        ...Array.from({ length: short }, (_, s) => [Math.min(97 * s, all), Math.min(97 * s + (s % 5) * 3, all)]),
+      ] as [number, number][];
+      const result = await run((context) => {
+        const [first, end] = [0, 1].map((side) => context.column(Uint32Array.from(bounds, (bound) => bound[side]!)));
+        const keys = keysOf(kind, present(context, rows, how));
+        return segmentedTopK(keys, { first: first!, end: end! }, k, { smallest, capacity: 2 * all });
+      });
+      const best = bounds.map(([from, to]) => bestOf({ ...each, rows }, from, to, k));
+      const cells = best.flatMap((found) => Array.from({ length: k }, (_, j) => found[j] ?? NONE));
+      assertSame(result.rows, Uint32Array.from(cells), 'rows');
+      assertSame(
+        result.counts,
+        Uint32Array.from(best, (found) => found.length),
+        'counts',
+      );
+    },
+  ),
+  law(
     'segmentedTopK is topK of the rows of each segment',
     [topCase, fc.oneof(fc.nat({ max: 5 }), fc.constantFrom(16, 17)), segmentsOfRows],
     async (run, each, k, make) => {

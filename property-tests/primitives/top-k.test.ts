@@ -51,13 +51,15 @@ onEveryBackend((opened) => {
     const { run } = opened();
     const rows = 2 ** 19 + 9000;
     const keys = keysOf(rows);
-    const cuts = [3, 9000, rows - 5] as const;
+    // So many segments that not each of them has lanes of its own.
+    const cuts = [3, 9000, ...Array.from({ length: 600 }, () => rows - 5)];
     // The last row of a segment, and the last and the first row of pieces of 4096 rows.
     for (const row of [8999, 3 + 4095, 3 + 4096, 9000 + 4095, 9000 + 50 * 4096, rows - 6]) keys[row] = 5000 + row;
     const result = await run((context) =>
       q.segmentedTopK(context.column(keys), context.column(Uint32Array.from(cuts)), 16),
     );
-    expect([...result.rows]).toEqual([...bestOf(keys, 3, 9000, 16), ...bestOf(keys, 9000, rows - 5, 16)]);
+    const best = [...bestOf(keys, 3, 9000, 16), ...bestOf(keys, 9000, rows - 5, 16)];
+    expect([...result.rows]).toEqual([...best, ...Array.from({ length: 599 * 16 }, () => 2 ** 32 - 1)]);
   });
 
   test('the worst of all keys fill what better keys leave, in order', async () => {
@@ -103,13 +105,15 @@ test('of long segments that are not cut, some of whose pieces are searched all t
   // There is room for as many pieces as all rows have, twice: not for the last 200 pieces of the last segment, whose
   // others are so many that their best rows would be cut into pieces again.
   const first = [rows - 200 * 4096, 0, 1];
+  // So many more without rows that not each segment has lanes of its own.
+  const empty = Array.from({ length: 40 }, () => rows);
   const segments = {
-    first: context.column(Uint32Array.from(first)),
-    end: context.column(new Uint32Array(3).fill(rows)),
+    first: context.column(Uint32Array.of(...first, ...empty)),
+    end: context.column(new Uint32Array(43).fill(rows)),
   };
   const { rows: tops } = q.segmentedTopK(context.column(keys), segments, 16);
   const expected = first.flatMap((from) => [rows - 1, ...Array.from({ length: 15 }, (_, i) => from + i)]);
-  expect([...(await context.read(tops))]).toEqual(expected);
+  expect([...(await context.read(tops)).slice(0, 48)]).toEqual(expected);
   await context.close();
 });
 
