@@ -9,10 +9,12 @@ import { Let } from './functors/control.ts';
 import { mulhi } from './functors/standard/bits.ts';
 import { select } from './functors/standard/choose.ts';
 import type { Bool, U32 } from './functors/value.ts';
+import { gather } from './gather.ts';
+import { asGrid } from './grid.ts';
 import { NO_ROW } from './rows/key-ranks.ts';
-import { type Segments, segmentRows } from './rows/segments.ts';
+import { onlySegment, type Segments, segmentRows } from './rows/segments.ts';
 import { sortSegments } from './rows/sorted-segments.ts';
-import { type SelectOptions, scaleOf } from './select-kth.ts';
+import { quantiles, type SelectOptions, scaleOf } from './select-kth.ts';
 import { keyColumns, keysGiven, type SortKeys, wordsToSort } from './sort.ts';
 
 /** Options of {@link segmentedQuantiles}. */
@@ -32,8 +34,8 @@ const OPTIONS: FieldKinds<SegmentedQuantileOptions> = { descending: aFlag, capac
  * column for each fraction. An empty segment gives zeros. Segments are given by offsets, or by their first rows and
  * ends; see {@link Segments}. They may be empty, in any order, and overlap.
  *
- * - Work O(rows of all segments · bits / 8), span O(bits / 8 · log n): the rows of all segments are sorted.
- *   Deterministic.
+ * - Work O(rows of all segments · bits / 8), span O(bits / 8 · log n): the rows of all segments are sorted, those of a
+ *   single segment selected as by {@link quantiles}. Deterministic.
  * - Accepts device counts (lengths that only the device knows). If only the device knows the number of segments, the
  *   result has cells for as many as there may be.
  * - Equivalent loop: `for (let s = 0; s + 1 < offsets.length; s++) out.push(quantiles(keys.slice(offsets[s], offsets[s +
@@ -68,6 +70,14 @@ export function segmentedQuantiles<K extends SortKeys>(
   const cells = { rows: places.end.capacity, columns: count };
   const grid = requireGrid('segmentedQuantiles', cells, undefined, 'fractions');
   return context.scope(() => {
+    const only = onlySegment(context, places, length, capacity);
+    if (only !== undefined) {
+      const { descending = false } = options;
+      return asGrid(
+        quantiles(gather(keys as Table, only.rows) as K, fractions, { descending, context }) as Table,
+        grid,
+      ) as K;
+    }
     const words = given.flatMap(wordsToSort);
     const { row, start, size } = sortSegments('segmentedQuantiles', context, words, places, length, capacity);
     const part = context.column(Uint32Array.from(scales, (each) => each % 2 ** 32));

@@ -1,17 +1,39 @@
 import { requireOptions } from './checks/arguments.ts';
 import { anything, type FieldKinds } from './checks/kinds.ts';
-import { type Column, columnsOf, commonLength, requireLength, type Table } from './columns/column.ts';
+import {
+  type Column,
+  type ColumnOwner,
+  columnsOf,
+  commonLength,
+  requireLength,
+  type Table,
+  viewColumn,
+  withColumns,
+} from './columns/column.ts';
 import { destination, fuse, storeRows } from './columns/program.ts';
 import { computedColumn } from './columns/views.ts';
+import { wordsOf } from './columns/words.ts';
 import { inNamedContext, requireContext } from './context/context-option.ts';
+import { Let } from './functors/control.ts';
 import { u32 } from './functors/functor.ts';
+import { select } from './functors/standard/choose.ts';
 import type { U32 } from './functors/value.ts';
 import { gather } from './gather.ts';
-import { type Segments, segmentRows } from './rows/segments.ts';
+import { type OnlySegment, onlySegment, type SegmentRows, type Segments, segmentRows } from './rows/segments.ts';
 import { sortSegments } from './rows/sorted-segments.ts';
 import { scatterReduce } from './scatter-reduce.ts';
 import { fill, sequence } from './sequence.ts';
-import { keysGiven, SORT_OPTIONS, type SortKeyList, type SortKeys, type SortOptions, wordsToSort } from './sort.ts';
+import {
+  keysGiven,
+  SORT_OPTIONS,
+  type SortKeyList,
+  type SortKeys,
+  type SortOptions,
+  sort,
+  sortByKey,
+  type WordToSort,
+  wordsToSort,
+} from './sort.ts';
 
 /** Options of {@link segmentedSort}. */
 export interface SegmentedSortOptions extends SortOptions {
@@ -32,7 +54,7 @@ const OPTIONS: FieldKinds<SegmentedSortOptions> = { ...SORT_OPTIONS, capacity: a
  * The order of keys, also of several, is that of {@link sort}; sorts are stable.
  *
  * - Work O(rows of all segments · bits / 8), span O(bits / 8 · log n): a radix sort by the keys and then by the segments,
- *   however the rows are shared among them. Deterministic.
+ *   however the rows are shared among them; a single segment is sorted as by {@link sort}. Deterministic.
  * - Accepts device counts (lengths that only the device knows).
  * - Equivalent loop: `for (let s = 0; s + 1 < offsets.length; s++) out.set(keys.slice(offsets[s], offsets[s +
  *   1]).toSorted((a, b) => a - b), offsets[s])`, where `out` begins as a copy of the keys.
@@ -83,7 +105,8 @@ export function segmentedSortPermutation(
   segments: Segments,
   options: SegmentedSortOptions = {},
 ): Column<'u32'> {
-  return permutationOf('segmentedSortPermutation', keys, [], segments, options);
+  const given = segmentsToSort('segmentedSortPermutation', keys, [], segments, options);
+  return given.context.scope(() => permutationOf(given));
 }
 
 function sortRows<K extends SortKeys | SortKeyList, V extends Table>(
@@ -93,25 +116,79 @@ function sortRows<K extends SortKeys | SortKeyList, V extends Table>(
   segments: Segments,
   options: SegmentedSortOptions,
 ): { readonly keys: K; readonly values: V } {
-  const order = permutationOf(call, keys, columnsOf(values), segments, options);
-  const context = order.context!;
-  const isList = Array.isArray(keys);
-  const given = isList ? Object.fromEntries((keys as SortKeyList).entries()) : keys;
-  const sorted = context.scope(() =>
-    context.materialize(gather({ keys: given as Table, values: values as Table }, order)),
-  );
-  context.dispose(order);
-  return { ...sorted, keys: isList ? keys.map((_, i) => sorted.keys[i as never]) : sorted.keys } as never;
+  const given = segmentsToSort(call, keys, columnsOf(values), segments, options);
+  const { context, places, length, capacity } = given;
+  const table = { keys: inRecord(keys), values: values as Table };
+  return context.scope(() => {
+    const only = onlySegment(context, places, length, capacity);
+    const rows = only === undefined ? gather(table, permutationOf(given)) : sortedOnly(keys, values, only, options);
+    const sorted = context.materialize(rows);
+    return {
+      ...sorted,
+      keys: Array.isArray(keys) ? keys.map((_, i) => sorted.keys[i as never]) : sorted.keys,
+    } as never;
+  });
 }
 
-/** For every place, the row that is sorted there. */
-function permutationOf(
+/** Keys as a table: those of a list by their places in it. */
+function inRecord(keys: SortKeys | SortKeyList): Table {
+  return (Array.isArray(keys) ? Object.fromEntries(keys.entries()) : keys) as Table;
+}
+
+/** The table of keys and values, the rows of whose only segment are sorted as any rows are. */
+function sortedOnly(
+  keys: SortKeys | SortKeyList,
+  values: Table,
+  { first, size, rows }: OnlySegment,
+  { capacity: _, ...options }: SegmentedSortOptions,
+): { readonly keys: Table; readonly values: Table } {
+  const own = gather({ keys: inRecord(keys), values }, rows);
+  const ownKeys = (Array.isArray(keys) ? Object.values(own.keys) : own.keys) as SortKeys | SortKeyList;
+  const hasValues = columnsOf(values).length > 0;
+  const sorted = hasValues ? sortByKey(ownKeys, own.values, options) : { keys: sort(ownKeys, options), values };
+  const inside = columnsOf({ keys: inRecord(sorted.keys), values: sorted.values });
+  const table = { keys: inRecord(keys), values };
+  return withColumns(
+    table,
+    columnsOf(table).map((column, i) => {
+      const [given, moved] = [column, inside[i]!].map(wordsOf) as [Column<'u32'>, Column<'u32'>];
+      const key = { by: [sortedOnly], columns: [given, moved, first], lengths: [size] };
+      const view = fuse(
+        'sortedOnly',
+        [],
+        ['u32'],
+        (index, __, loader) => {
+          const [start] = loader.load([first], u32(0)) as [U32];
+          const place = Let(index.sub(start));
+          const isInside = index.ge(start).and(place.lt(loader.length(size)));
+          const [stays] = loader.load([given], index) as [U32];
+          const [comes] = loader.loadWithin([moved], place, size) as [U32];
+          return [select(stays, comes, isInside)];
+        },
+        key,
+      );
+      return viewColumn(column.context, column.type, column.length, view);
+    }),
+  );
+}
+
+/** Keys and segments whose rows are sorted. */
+interface SegmentsToSort {
+  readonly call: string;
+  readonly context: ColumnOwner;
+  readonly words: readonly WordToSort[];
+  readonly places: SegmentRows;
+  readonly length: Column['length'];
+  readonly capacity: number;
+}
+
+function segmentsToSort(
   call: string,
   keys: SortKeys | SortKeyList,
   payloads: readonly Column[],
   segments: Segments,
   options: SegmentedSortOptions,
-): Column<'u32'> {
+): SegmentsToSort {
   requireOptions(call, OPTIONS, options);
   const given = keysGiven(call, keys, options);
   const columns = given.flatMap((key) => key.columns);
@@ -121,8 +198,12 @@ function permutationOf(
   requireLength(capacity, call, 'the option capacity');
   const all = [...columns, ...payloads, places.first, places.end];
   const context = inNamedContext(call, options, () => requireContext(all, call));
+  return { call, context, words: given.flatMap(wordsToSort), places, length, capacity };
+}
+
+/** For every place, the row that is sorted there. */
+function permutationOf({ call, context, words, places, length, capacity }: SegmentsToSort): Column<'u32'> {
   return context.scope(() => {
-    const words = given.flatMap(wordsToSort);
     const { row, segment, start, first } = sortSegments(call, context, words, places, length, capacity);
     const rows = { context, length: row.length };
     const place = computedColumn(

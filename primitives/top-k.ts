@@ -4,6 +4,7 @@ import {
   type Column,
   type ColumnOwner,
   cellColumn,
+  columnsOf,
   commonLength,
   requireLength,
   type Table,
@@ -25,7 +26,14 @@ import { plus, product } from './monoid.ts';
 import { areFew, type FewSegments, storeBestOfFew } from './rows/best-of-lanes.ts';
 import { storeKeptTops } from './rows/best-of-segments.ts';
 import { NO_ROW, orderWords, type TopSearch, type Tops } from './rows/key-ranks.ts';
-import { rowsOfSegment, type SegmentRows, type Segments, segmentRows } from './rows/segments.ts';
+import {
+  type OnlySegment,
+  onlySegment,
+  rowsOfSegment,
+  type SegmentRows,
+  type Segments,
+  segmentRows,
+} from './rows/segments.ts';
 import { sortSegments } from './rows/sorted-segments.ts';
 import { fusedScan } from './scan.ts';
 import { selectKth } from './select-kth.ts';
@@ -91,16 +99,15 @@ export function topK<K extends SortKeys>(keys: K, k: number, options: TopOptions
   const length = commonLength(columns, 'topK');
   const context = inNamedContext('topK', options, () => requireContext(columns, 'topK'));
   const { smallest = false } = options;
-  const words = orderWords(columns, smallest);
   return context.scope(() => {
     const isKept = columns.length === 1 && k > 0 && k <= KEPT && context.backend.walkRows > MAX_WALKED;
-    if (isKept && words[0]!.capacity > SORTED.keys) {
+    if (isKept && columns[0]!.capacity > SORTED.keys) {
       const taken = atMost(length, k);
       const tops = { keys: columns.map(({ type }) => context.stored(type, taken)), rows: context.stored('u32', taken) };
       storeBestOfFew({ context, columns, length, smallest, k }, 'topK', allRows(length), tops);
       return { keys: withColumns(keys as Table, tops.keys), rows: tops.rows } as unknown as TopRows<K>;
     }
-    const rows = bestRows(context, words, length, k);
+    const rows = bestRows(context, orderWords(columns, smallest), length, k);
     return context.materialize({ keys: gather(keys as Table, rows), rows }) as unknown as TopRows<K>;
   });
 }
@@ -156,7 +163,9 @@ export function segmentedTopK<K extends SortKeys>(
     };
     const search = { context, columns, length, smallest, k };
     const isKept = columns.length === 1 && k <= KEPT;
-    if (isKept && k > 0 && context.backend.walkRows > MAX_WALKED && areFew(search, grid.rows)) {
+    const only = isKept ? undefined : onlySegment(context, places, length, capacity);
+    if (only !== undefined) storeTopsOfOnly(search, only, tops);
+    else if (isKept && k > 0 && context.backend.walkRows > MAX_WALKED && areFew(search, grid.rows)) {
       storeBestOfFew(search, 'segmentedTopK', fewSegments(places, length), tops);
     } else if (isKept) storeKeptTops(search, places, tops);
     else storeSortedTops(search, places, tops, capacity);
@@ -265,6 +274,36 @@ function rowsUpTo(
 }
 
 const beforeAndAt = product({ before: plus(u32), at: plus(u32) });
+
+/** Stores the best rows of a single segment, which are found as those of all rows. */
+function storeTopsOfOnly(search: TopSearch, { first, size, rows }: OnlySegment, tops: Required<Tops>): void {
+  const { context, columns, length, smallest, k } = search;
+  const words = gather(Object.fromEntries(orderWords(columns, smallest).entries()), rows);
+  const best = bestRows(context, columnsOf(words) as Column<'u32'>[], size, k);
+  const keys = columns.map(wordsOf);
+  const program = fuse(
+    { name: 'topsOfOnly', kind: 'segmentedTopK' },
+    [],
+    ['u32', ...keys.map(() => 'u32' as const)],
+    (cell, _, loader) => {
+      const [start] = loader.load([first], u32(0)) as [U32];
+      const [found] = loader.loadWithin([best], cell, best.length) as [U32];
+      const row = Let(select(u32(NO_ROW), start.add(found), cell.lt(loader.length(best.length))));
+      return [row, ...loader.loadWithin(keys, row, length)];
+    },
+    { by: [storeTopsOfOnly], columns: [first, best, ...keys], lengths: [best.length, length] },
+  );
+  const stores = [tops.rows, ...tops.keys].map((column, value) => ({ ...destination(column), value }));
+  storeRows(context, k, program, stores);
+  const count = fuse(
+    { name: 'countOfOnly', kind: 'segmentedTopK' },
+    [],
+    ['u32'],
+    (_, __, loader) => [loader.length(best.length)],
+    { by: [storeTopsOfOnly], columns: [], lengths: [best.length] },
+  );
+  storeRows(context, 1, count, [{ ...destination(tops.counts), value: 0 }]);
+}
 
 /** Stores the best rows of every segment, whose rows are sorted. */
 function storeSortedTops(

@@ -1,7 +1,6 @@
 import type { Column } from '../columns/column.ts';
 import type { FusionKey } from '../columns/known-fusions.ts';
 import { destination, fuse, type Loader, storeRows } from '../columns/program.ts';
-import { wordsOf } from '../columns/words.ts';
 import { For, If, Let, Var } from '../functors/control.ts';
 import { i32, u32 } from '../functors/functor.ts';
 import { LocalArray } from '../functors/local-arrays.ts';
@@ -179,7 +178,6 @@ export function storeBestOfFew(search: TopSearch, kind: string, segments: FewSeg
     },
     key: { ...segments.key, by: [storeBestOfFew, blocks, most, ...segments.key.by] },
   });
-  const words = columns.map(wordsOf);
   const best = Array.from({ length: k }, (_, j) => j);
   const program = fuse(
     { name: 'bestOfFew', kind },
@@ -193,7 +191,7 @@ export function storeBestOfFew(search: TopSearch, kind: string, segments: FewSeg
       };
       const { rows } = bestOfLanes(candidates, places, k, loader);
       const cells = rows.flatMap((row, j) => {
-        const [word] = loader.loadWithin(words, row, length) as [U32];
+        const [word] = loader.loadWithin(candidates.columns, row, length) as [U32];
         return [segment.mul(k).add(j), row, word];
       });
       return [size.min(k), ...cells];
@@ -205,9 +203,10 @@ export function storeBestOfFew(search: TopSearch, kind: string, segments: FewSeg
       lengths: [length, ...(segments.key.lengths ?? [])],
     },
   );
+  const [toRows, toKeys] = [destination(tops.rows), destination(tops.keys[0]!)];
   const stores = best.flatMap((j) => [
-    { ...destination(tops.rows), index: 1 + 3 * j, value: 2 + 3 * j },
-    { ...destination(tops.keys[0]!), index: 1 + 3 * j, value: 3 + 3 * j },
+    { ...toRows, index: 1 + 3 * j, value: 2 + 3 * j },
+    { ...toKeys, index: 1 + 3 * j, value: 3 + 3 * j },
   ]);
   const counted = tops.counts === undefined ? [] : [{ ...destination(tops.counts), value: 0 }];
   storeRows(context, segments.count, program, [...stores, ...counted]);

@@ -9,7 +9,7 @@ import {
   type DeviceLength,
   requireType,
 } from '../columns/column.ts';
-import { destination, type Loader } from '../columns/program.ts';
+import { destination, fuse, type Loader, storeRows } from '../columns/program.ts';
 import { computedColumn } from '../columns/views.ts';
 import { partitionPoint } from '../functors/bisection.ts';
 import { Let } from '../functors/control.ts';
@@ -76,6 +76,55 @@ export function rowsOfSegment(
   const to = Let(last.min(loader.length(rows)));
   const from = Let(given.min(to));
   return { from, to, size: Let(to.sub(from)) };
+}
+
+/** The rows of a segment that is the only one. */
+export interface OnlySegment {
+  /** The number of its first row. */
+  readonly first: Column<'u32'>;
+  readonly size: DeviceLength;
+  /** The numbers of its rows. */
+  readonly rows: Column<'u32'>;
+}
+
+/**
+ * The only segment, if there is room for no other, and for all rows. What works on all rows works on its rows, without
+ * words for the number of the segment of each row.
+ */
+export function onlySegment(
+  context: ColumnOwner,
+  segments: SegmentRows,
+  length: Column['length'],
+  capacity: number,
+): OnlySegment | undefined {
+  const most = typeof length === 'number' ? length : length.limit;
+  if (segments.end.capacity !== 1 || capacity < most) return undefined;
+  const memory = context.allocate(2);
+  const { first, end } = segments;
+  const program = fuse(
+    'onlySegment',
+    [],
+    ['u32', 'u32'],
+    (_, __, loader) => {
+      const { from, size } = rowsOfSegment(segments, u32(0), length, loader);
+      return [from, size];
+    },
+    { by: [onlySegment], columns: [first, end], lengths: [first.length, end.length, length] },
+  );
+  const cells = [0, 1].map((word) => cellColumn(memory, 'u32', word)) as [Column<'u32'>, Column<'u32'>];
+  storeRows(
+    context,
+    1,
+    program,
+    cells.map((cell, value) => ({ ...destination(cell), value })),
+  );
+  const size = countIn(memory, 1, most);
+  const [start] = cells;
+  const key = { by: [onlySegment], columns: [start] };
+  const rows = computedColumn('rowOfSegment', 'u32', { context, length: size }, key, (index, loader) =>
+    (loader.load([start], u32(0))[0] as U32).add(index),
+  );
+  return { first: start, size, rows };
 }
 
 /** The most rows that one thread goes through, unless many segments overlap. Longer segments are cut into pieces. */

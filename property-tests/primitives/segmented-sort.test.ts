@@ -29,3 +29,16 @@ test('segments are sorted by several keys, each in its own direction', async () 
   expect([...sorted.first]).toEqual([0, 1, 1, 0, 1]);
   expect([...sorted.second]).toEqual([2, 7, 5, 3, 1]);
 });
+
+test('a single segment is sorted by several keys, with values, and the other rows stay', async () => {
+  const context = openReference();
+  const [a, b] = [context.column(Uint32Array.of(1, 1, 0, 1, 1, 0)), context.column(Float32Array.of(9, 5, 2, 7, 1, 3))];
+  const segments = context.column(Uint32Array.of(1, 5));
+  const options = { descending: [false, true] };
+  const { keys, values } = q.segmentedSortByKey([a, b], q.sequence(6), segments, options);
+  const [first, second] = keys as [q.Column<'u32'>, q.Column<'f32'>];
+  const sorted = await context.read({ first, second, values });
+  expect([...sorted.first]).toEqual([1, 0, 1, 1, 1, 0]);
+  expect([...sorted.second]).toEqual([9, 2, 7, 5, 1, 3]);
+  expect([...sorted.values]).toEqual([0, 2, 3, 1, 4, 5]);
+});
