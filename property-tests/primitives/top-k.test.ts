@@ -62,6 +62,26 @@ onEveryBackend((opened) => {
     expect([...result.rows]).toEqual([...best, ...Array.from({ length: 599 * 16 }, () => 2 ** 32 - 1)]);
   });
 
+  test('of a single segment more rows are found than a thread keeps, by keys of one word and of two', async () => {
+    const { run } = opened();
+    const keys = keysOf(9000);
+    const result = await run((context) => {
+      const [column, offsets] = [context.column(keys), context.column(Uint32Array.of(77, 8990))];
+      const wide = { lo: column, hi: context.materialize(q.constant(q.u32, 3, keys.length)) };
+      const short = context.column(Uint32Array.of(8, 11));
+      return {
+        many: q.segmentedTopK(column, offsets, 40).rows,
+        wide: q.segmentedTopK(wide, offsets, 3).rows,
+        few: q.segmentedTopK(column, short, 17),
+      };
+    });
+    expect([...result.many]).toEqual(bestOf(keys, 77, 8990, 40));
+    expect([...result.wide]).toEqual(bestOf(keys, 77, 8990, 3));
+    const few = [...bestOf(keys, 8, 11, 17), ...Array.from({ length: 14 }, () => 2 ** 32 - 1)];
+    expect([...result.few.rows]).toEqual(few);
+    expect([...result.few.counts]).toEqual([3]);
+  });
+
   test('the worst of all keys fill what better keys leave, in order', async () => {
     const { run } = opened();
     const [low, nan] = [-(2 ** 31), Number.NaN];
