@@ -17,7 +17,7 @@ import { type Candidates, NO_ROW, rowsByKey, type TopSearch, type Tops, WORST } 
  */
 
 /** Rows that are next to each other are dealt to this number of lanes, whose threads read them together. */
-export const LANE_BITS = 6;
+const LANE_BITS = 6;
 export const LANES: number = 2 ** LANE_BITS;
 
 /** A block of candidates, which are dealt to {@link LANES} lanes. It has at most `most` for each lane. */
@@ -32,7 +32,7 @@ export interface Block {
  * reads stay together, and read past no end: the candidates that are left take one round more, in which a lane without
  * one reads the last of all.
  */
-export function bestOfLane(candidates: Candidates, { start, size, most }: Block, lane: U32, loader: Loader): Ranked {
+function bestOfLane(candidates: Candidates, { start, size, most }: Block, lane: U32, loader: Loader): Ranked {
   const best = Var(i32(WORST));
   // Of the worst of all ranks, too, the first is the best.
   const foundIn = Var(u32(0));
