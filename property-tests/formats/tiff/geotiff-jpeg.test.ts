@@ -189,7 +189,10 @@ describe('JPEG', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 26);
   });
 
-  test.each<[string, Partial<Picture>, 1 | 2, string]>([
+  test.each<[string, Partial<Picture>, 2 | 6, string]>([
+    ['more columns than the block', { width: 24 }, 6, 'format/damaged-tiff'],
+    ['more rows than the block', { height: 24 }, 6, 'format/damaged-tiff'],
+    ['fewer rows than the block', { height: 8 }, 6, 'format/damaged-tiff'],
     ['chroma of half the size as RGB', { subsampling: 'half' }, 2, 'format/unsupported-compression'],
     ['one band for three', { components: 1 }, 2, 'format/damaged-tiff'],
   ])('with %s is refused', async (_, options, colours, code) => {
