@@ -124,7 +124,8 @@ const SEGMENTED_OPTIONS: FieldKinds<SegmentedScanOptions> = {
  *
  * - The monoid must be associative with a neutral identity; it need not be commutative.
  * - Work O(n), span O(log n). Deterministic: exact monoids give the same bytes for every bracketing; other monoids are
- *   bracketed as in the canonical combination tree, whose shape depends only on the length.
+ *   bracketed as in the canonical combination tree, whose shape depends only on the length. Where a result is NaN, all
+ *   backends give NaN, but its bits are not specified.
  * - An empty input gives an empty result. Accepts device counts (lengths that only the device knows).
  * - With `initial`, `out[i] = initial ⊕ (in[0] ⊕ … ⊕ in[i])`.
  * - With `reverse`, `out[i] = in[i] ⊕ … ⊕ in[n − 1]`, and with `initial`, `(in[i] ⊕ … ⊕ in[n − 1]) ⊕ initial`. A monoid

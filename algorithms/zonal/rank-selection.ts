@@ -36,6 +36,17 @@ export async function selectRanks(
   sought: readonly SoughtRanks[],
   onFound: (zone: number, rank: number, word: number) => void,
 ): Promise<void> {
+  const most = targetsWithRoom(stores);
+  if (sought.some(({ ranks }) => ranks.length > most)) {
+    for (let first = 0, own = sought; own.length > 0; first += most) {
+      own = sought.flatMap((zone) => {
+        const ranks = zone.ranks.slice(first, first + most);
+        return ranks.length === 0 ? [] : [{ ...zone, ranks }];
+      });
+      await selectRanks(context, stores, own, onFound);
+    }
+    return;
+  }
   const perZone = targetBits(sought);
   const batch = Math.max(1, TARGETS / 2 ** perZone);
   for (let first = 0; first < sought.length; first += batch) {
@@ -50,6 +61,12 @@ export async function selectRanks(
       context.dispose(found);
     }
   }
+}
+
+/** Maximum number of targets of a zone at a time, a power of two: every row of a store is looked at for each of them. */
+function targetsWithRoom(stores: readonly MemberRows[]): number {
+  const rows = stores.reduce((most, { rows: { zone } }) => Math.max(most, zone.capacity), 1);
+  return 2 ** Math.floor(Math.log2((2 ** 32 - 1) / rows));
 }
 
 /** Maximum number of targets at a time, unless a single zone has more. */
