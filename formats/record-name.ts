@@ -3,14 +3,31 @@ import { FormatError } from '../primitives/checks/errors.ts';
 import { describeFeature, type FeaturePlace, isJsonObject } from './feature.ts';
 import { IncompleteRecord } from './left-out.ts';
 
-/** Name of a feature. It is the value of `property` if a property is given, else the feature's `id`, else its index. */
+/** The class of an object, which old versions of QuPath write as the id of every feature. */
+const CLASS_OF_QUPATH = /^Path\w*Object$/;
+
+/**
+ * Name of a feature. It is the value of `property` if a property is given, else the feature's `id`, else its index. The
+ * name of a class, which old versions of QuPath write in place of an id, is none.
+ */
 export function featureName(properties: unknown, property: string | undefined, at: FeaturePlace): string {
-  if (property === undefined) return at.id == null ? String(at.index) : nameText(at.id, 'id', at);
+  if (property === undefined) {
+    return at.id == null || isClass(at.id) ? String(at.index) : nameText(at.id, 'id', at);
+  }
   if (isJsonObject(properties) && Object.hasOwn(properties, property)) {
     return nameText(properties[property], property, at);
   }
   const there = isJsonObject(properties) ? Object.keys(properties).slice(0, 20).join(', ') : '';
   throw missingProperty(property, there === '' ? 'It has no properties.' : `Its properties are ${there}.`, at);
+}
+
+function isClass(id: unknown): boolean {
+  return typeof id === 'string' && CLASS_OF_QUPATH.test(id);
+}
+
+/** Whether an id names a feature: a text or a number, but no class of QuPath. */
+export function isName(id: unknown): boolean {
+  return (typeof id === 'string' || typeof id === 'number') && !isClass(id);
 }
 
 /** The error for a record that does not have the property whose values name the polygons. */

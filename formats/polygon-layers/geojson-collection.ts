@@ -4,6 +4,7 @@ import type { Steps } from '../bytes/steps.ts';
 import { isJsonObject, type JsonObject, nullRecord, statedCrs } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
 import { requireJsonRoom } from '../memory.ts';
+import { foreignJson } from '../result-sets/foreign-json.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
 import { UsageError } from '../usage-error.ts';
 import { type ByteWindow, bytesThere, need, needMore, offsetOf } from './byte-window.ts';
@@ -165,7 +166,8 @@ function* readFeatures(reading: Reading, record: JsonRecord): Steps {
     readRecord(reading, index, () => {
       if (feature === null) throw nullRecord(reading.input.file, index);
       if (!isJsonObject(feature) || feature.type !== 'Feature') {
-        throw malformed(`Member ${index} of "features" is not a Feature.`, { file: reading.input.file, index });
+        const { file } = reading.input;
+        throw foreignJson(feature, file) ?? malformed(`Feature ${index} is not of the type Feature.`, { file, index });
       }
       readFeature(reading, feature, splitOf(record), index);
     });
@@ -198,6 +200,8 @@ function checkLayer({ input, options }: Reading, root: JsonObject): void {
 }
 
 function notGeoJson({ input }: Reading, root: unknown): FormatError {
+  const foreign = foreignJson(root, input.file);
+  if (foreign !== undefined) return foreign;
   const type = isJsonObject(root) ? root.type : undefined;
   return new FormatError('format/not-zones', 'The file is JSON, but not GeoJSON.', {
     expected: 'an object whose "type" is FeatureCollection, Feature or a geometry',

@@ -9,7 +9,7 @@ import {
   withoutGeometry,
 } from '../feature.ts';
 import { isGeoJson } from '../geojson.ts';
-import { featureName } from '../record-name.ts';
+import { featureName, isName } from '../record-name.ts';
 import { appendPositions } from '../rings.ts';
 import type { CoordinateColumns } from './json-coordinates.ts';
 import { appendRing, beginPart, beginPolygon, endRing, type LayerColumns } from './layer-columns.ts';
@@ -30,12 +30,17 @@ export function readFeature(
   index: number,
 ): void {
   const { columns } = reading;
-  const at = { file: reading.input.file, index, id };
+  const at = { file: reading.input.file, index, id: reading.forZones.isTile ? ownId(id, properties) : id };
   if (geometry === undefined) throw withoutGeometry(at);
   const name = featureName(properties, reading.options.id, at);
   beginPolygon(columns, name);
   const found = geometry === null ? NO_GEOMETRY : readGeometry(columns, geometry, split, at);
   if (endRecord(reading, found)) reading.forZones.attributes?.add(properties);
+}
+
+/** The id of a feature or, if it cannot name the feature, its property `id`; undefined if that cannot either. */
+function ownId(id: unknown, properties: unknown): unknown {
+  return [id, isJsonObject(properties) ? properties.id : undefined].find(isName);
 }
 
 const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };

@@ -176,10 +176,15 @@ function tooLarge({ file, size }: LayerInput, max: number): FormatError {
   });
 }
 
-/** What readers of zones ask for. */
+/** What readers of zones, and of tiles, ask for. */
 export interface ForZones {
   /** Receives the attributes of polygons, if they are wanted. */
   readonly attributes?: AttributeReader | undefined;
   /** What notes call a polygon. Default `polygon`. */
   readonly noun?: 'polygon' | 'zone' | undefined;
+  /**
+   * Whether the layer is a tile: it may have no polygons, and a feature whose `id` cannot name it is named by its property
+   * `id`, if that can. Default false.
+   */
+  readonly isTile?: boolean | undefined;
 }

@@ -214,7 +214,8 @@ function passOver(
   const steps = function* (): Steps {
     try {
       yield* read(reading);
-      if (columns.polygons === 0 && columns.others > 0) throw noPolygonsError(input.file, columns.others);
+      if (columns.polygons === 0 && columns.others > 0 && !forZones.isTile)
+        throw noPolygonsError(input.file, columns.others);
       if (polygons === 0 || columns.names.length > 0) yield;
       seen.isGeographic = isGeographicCrs(crs());
     } finally {

@@ -5,7 +5,7 @@ import { FormatError } from '../../primitives/checks/errors.ts';
 import { byCodeUnits } from '../../primitives/host/code-units.ts';
 import { type FileKind, kindOf } from './file-kind.ts';
 import type { ResultSetFormat } from './result-set.ts';
-import { sniffJson } from './sniff-json.ts';
+import { type JsonFormat, sniffJson } from './sniff-json.ts';
 
 /** Names of the files in a folder. `chosen` lists the files that are tiles, and `others` lists all other files. */
 export interface ChosenFiles {
@@ -15,7 +15,8 @@ export interface ChosenFiles {
 }
 
 /** List of supported extensions, for error messages. */
-export const ENDINGS = '.geojson, .json, .wkt, .csv, .tsv, .txt, .png or .nii, all but .png also with .gz';
+export const ENDINGS =
+  '.geojson, .json, .topojson, .ndjson, .geojsonl, .fgb, .wkt, .csv, .tsv, .txt, .png or .nii, all but .png also with .gz';
 
 /**
  * Chooses the files of a folder that are tiles. If a format is requested, the tiles are the files of this format.
@@ -62,7 +63,7 @@ function onlyKind(path: string, kinds: FilesByKind): string[] {
 async function filesOf(path: string, wanted: ResultSetFormat, kinds: FilesByKind): Promise<string[]> {
   const fitting = kinds.get(kindOfFormat(wanted)) ?? [];
   if (fitting.length > 0) {
-    return wanted === 'geojson' || wanted === 'coco' ? await jsonOf(path, wanted, fitting) : [...fitting];
+    return isJsonFormat(wanted) ? await jsonOf(path, wanted, fitting) : [...fitting];
   }
   // No file has an extension of the requested format. Take files with unknown extensions and, for text formats, `.txt`.
   const text = wanted === 'png' || wanted === 'nifti' ? [] : (kinds.get('boundaries') ?? []);
@@ -70,7 +71,7 @@ async function filesOf(path: string, wanted: ResultSetFormat, kinds: FilesByKind
 }
 
 /** The JSON files whose content has the requested format. Files whose content does not reveal a format are included. */
-async function jsonOf(path: string, wanted: 'geojson' | 'coco', names: readonly string[]): Promise<string[]> {
+async function jsonOf(path: string, wanted: JsonFormat, names: readonly string[]): Promise<string[]> {
   const chosen: string[] = [];
   for (const name of names) {
     const told = await sniffJson(join(path, name));
@@ -87,9 +88,13 @@ export async function formatOf(kind: FileKind, path: string): Promise<ResultSetF
   return kind === 'json' ? ((await sniffJson(path)) ?? 'geojson') : kind;
 }
 
+function isJsonFormat(format: ResultSetFormat | undefined): format is JsonFormat {
+  return format === 'geojson' || format === 'coco' || format === 'topojson';
+}
+
 /** The kind of file in which a format is stored. */
 export function kindOfFormat(format: ResultSetFormat | undefined): FileKind | undefined {
-  return format === 'geojson' || format === 'coco' ? 'json' : format;
+  return isJsonFormat(format) ? 'json' : format;
 }
 
 function noTiles(

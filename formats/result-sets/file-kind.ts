@@ -2,14 +2,17 @@ import { withoutGz } from '../gzip.ts';
 import type { ResultSetFormat } from './result-set.ts';
 
 /**
- * The kind of a file, as its extension indicates: a format, or `json` for GeoJSON and COCO, which have the same
+ * The kind of a file, as its extension indicates: a format, or `json` for GeoJSON, TopoJSON and COCO, which share
  * extensions.
  */
-export type FileKind = Exclude<ResultSetFormat, 'geojson' | 'coco'> | 'json';
+export type FileKind = Exclude<ResultSetFormat, 'geojson' | 'coco' | 'topojson'> | 'json';
 
 const PLAIN_ENDINGS: readonly (readonly [string, FileKind])[] = [
   ['.geojson', 'json'],
   ['.json', 'json'],
+  ['.topojson', 'json'],
+  ...['.ndjson', '.jsonl', '.geojsonl', '.geojsons', '.geojsonseq'].map((ending) => [ending, 'geojson-lines'] as const),
+  ['.fgb', 'flatgeobuf'],
   ['.wkt', 'wkt'],
   ['.csv', 'csv'],
   ['.tsv', 'csv'],

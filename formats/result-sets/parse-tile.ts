@@ -3,8 +3,8 @@ import { anInstance } from '../../primitives/checks/kinds.ts';
 import { parseBoundaries } from './boundaries-text.ts';
 import { parseCoco } from './coco.ts';
 import { parseCsv } from './csv.ts';
-import { parseGeoJsonTile } from './geojson-tile.ts';
 import { traceLabelImage } from './label-image.ts';
+import { parseLayerTile } from './layer-tile.ts';
 import { type PolygonTile, type ResultSetFormat, someParameters, type TileParameters } from './result-set.ts';
 import { parseWkt } from './wkt.ts';
 
@@ -43,7 +43,10 @@ const READERS: Readonly<Record<ResultSetFormat, Reader>> = {
   boundaries: (bytes, { place, memoryBytes }) => parseBoundaries(bytes, place, memoryBytes),
   wkt: (bytes, { place, memoryBytes }) => parseWkt(bytes, place, memoryBytes),
   csv: parseCsv,
-  geojson: parseGeoJsonTile,
+  geojson: parseLayerTile,
+  'geojson-lines': parseLayerTile,
+  topojson: parseLayerTile,
+  flatgeobuf: parseLayerTile,
   coco: parseCoco,
   png: traceLabelImage,
   nifti: traceLabelImage,

@@ -29,7 +29,23 @@ export interface PolygonTile {
 }
 
 /** The formats of result sets. */
-export type ResultSetFormat = 'geojson' | 'wkt' | 'csv' | 'boundaries' | 'png' | 'nifti' | 'coco';
+export type ResultSetFormat = LayerTileFormat | 'wkt' | 'csv' | 'boundaries' | 'png' | 'nifti' | 'coco';
+
+/** Formats of polygon layers that tiles are read in. */
+export type LayerTileFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf';
+
+export const RESULT_SET_FORMATS: readonly ResultSetFormat[] = [
+  'geojson',
+  'geojson-lines',
+  'topojson',
+  'flatgeobuf',
+  'wkt',
+  'csv',
+  'boundaries',
+  'png',
+  'nifti',
+  'coco',
+];
 
 /** Whether tiles of a format are label images rather than outlines. */
 export function isLabelFormat(format: ResultSetFormat): boolean {
@@ -104,7 +120,7 @@ export const tileKinds: Pick<
   FieldKinds<TileParameters>,
   'format' | 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'
 > = {
-  format: aWord(['geojson', 'wkt', 'csv', 'boundaries', 'png', 'nifti', 'coco']),
+  format: aWord(RESULT_SET_FORMATS),
   geometryColumn: optional(aText),
   idColumn: optional(aText),
   regions: optional(aWord(['components', 'labels'])),

@@ -3,14 +3,17 @@ import { fileError } from '../file-error.ts';
 import { unpackedPrefix } from '../gzip.ts';
 import { beginsArray, beginsObject, elementsOf, membersOf, skipJsonSpace } from './json-spans.ts';
 
+/** The formats of a tile that are JSON. */
+export type JsonFormat = 'coco' | 'geojson' | 'topojson';
+
 /** Number of bytes at the start of a file that are examined. */
 const PREFIX = 65_536;
 
 /**
- * Detects whether a JSON file is COCO or GeoJSON, from the first keys in the file. Undefined if these keys do not
+ * Detects whether a JSON file is COCO, GeoJSON or TopoJSON, from the first keys in the file. Undefined if these keys do not
  * decide.
  */
-export async function sniffJson(file: string): Promise<'coco' | 'geojson' | undefined> {
+export async function sniffJson(file: string): Promise<JsonFormat | undefined> {
   const bytes = await prefixOf(file);
   const start = skipJsonSpace(bytes, bytes[0] === 0xef ? 3 : 0);
   if (!beginsArray(bytes, start)) return kindOfObject(bytes, start);
@@ -37,11 +40,13 @@ const COCO_KEYS: ReadonlySet<string> = new Set(['images', 'annotations', 'catego
  * Keys of GeoJSON take precedence over keys of COCO, because GeoJSON may contain foreign keys. For the key "type", the
  * value is checked, because COCO may also have this key.
  */
-function kindOfObject(bytes: Uint8Array, start: number): 'coco' | 'geojson' | undefined {
+function kindOfObject(bytes: Uint8Array, start: number): JsonFormat | undefined {
   if (!beginsObject(bytes, start)) return undefined;
   let coco = false;
   for (const { key, start: from, end } of membersOf(bytes, start)) {
     if (GEOJSON_KEYS.has(key) || (key === 'type' && namesGeoJson(bytes, from, end))) return 'geojson';
+    if (key === 'arcs' || key === 'objects' || (key === 'type' && textOf(bytes, from, end) === '"Topology"'))
+      return 'topojson';
     coco ||= COCO_KEYS.has(key);
   }
   return coco ? 'coco' : undefined;
@@ -50,7 +55,11 @@ function kindOfObject(bytes: Uint8Array, start: number): 'coco' | 'geojson' | un
 const GEOJSON_TYPE = /^"(Feature|FeatureCollection|(Multi)?(Point|LineString|Polygon)|GeometryCollection)"$/;
 
 function namesGeoJson(bytes: Uint8Array, from: number, end: number): boolean {
-  return GEOJSON_TYPE.test(new TextDecoder().decode(bytes.subarray(from, Math.min(end, from + LONGEST_TYPE))));
+  return GEOJSON_TYPE.test(textOf(bytes, from, end));
+}
+
+function textOf(bytes: Uint8Array, from: number, end: number): string {
+  return new TextDecoder().decode(bytes.subarray(from, Math.min(end, from + LONGEST_TYPE)));
 }
 
 const LONGEST_TYPE = 32;

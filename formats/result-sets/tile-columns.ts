@@ -126,6 +126,14 @@ export function addVertex(columns: TileColumns, x: number, y: number): void {
   columns.vertices++;
 }
 
+/** Appends the vertices `from … to − 1` of other columns to the current ring. */
+export function appendVertices(columns: TileColumns, x: Float64Array, y: Float64Array, from: number, to: number): void {
+  reserveVertices(columns, to - from);
+  columns.x.set(x.subarray(from, to), columns.vertices);
+  columns.y.set(y.subarray(from, to), columns.vertices);
+  columns.vertices += to - from;
+}
+
 /** Enlarges the columns of vertices when they are full. Doubles their size if the memory limit allows. */
 export function growVertices(columns: TileColumns): void {
   resizeVertices(columns, columns.x.length + 1);

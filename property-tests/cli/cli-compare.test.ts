@@ -180,7 +180,7 @@ describe('quadrille compare', () => {
     }));
     await shop.write('odd.geojson', { type: 'FeatureCollection', features });
     const { stderr } = await compare('@odd.geojson', '@odd.geojson');
-    expect(stderr).toMatch(/^note: odd\.geojson: 1 geometry is not a polygon and was left out/m);
+    expect(stderr).toMatch(/^note: odd\.geojson: 1 record has geometry other than polygons, which was left out/m);
   });
 
   test('fails when every tile is skipped, and writes nothing', async () => {

@@ -10,6 +10,7 @@ import type { PolygonTile, ResultSetFormat, TileParameters } from '../../../form
 import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
+import { flatGeobufOf } from '../../support/polygon-layers-support.ts';
 
 const ring = [[0, 0], [9, 0], [9, 4.5], [0, 0]]; // biome-ignore format: four positions
 const hole = [[1, 1], [2, 1], [2, 2], [1, 1]]; // biome-ignore format: four positions
@@ -33,6 +34,15 @@ const VALID: Readonly<Record<Exclude<ResultSetFormat, 'nifti'>, Uint8Array>> = {
     { type: 'Feature', id: 1, geometry: { type: 'Polygon', coordinates: [ring, hole] }, properties: { name: 'a' } },
     { type: 'Feature', geometry: { type: 'GeometryCollection', geometries: [{ type: 'Point', coordinates: [1, 2] }] } },
   ]),
+  'geojson-lines': text(
+    `${JSON.stringify({ type: 'Feature', id: 1, geometry: { type: 'Polygon', coordinates: [ring, hole] } })}\nnull\n`,
+  ),
+  topojson: text({
+    type: 'Topology',
+    arcs: [ring, hole],
+    objects: { all: { type: 'GeometryCollection', geometries: [{ type: 'Polygon', id: 1, arcs: [[0], [1]] }] } },
+  }),
+  flatgeobuf: flatGeobufOf([{ name: 'a', parts: [[ring, hole] as never] }]),
   coco: text({ annotations: segmentations.map((segmentation, id) => ({ id, image_id: 1, segmentation })) }),
   png: encode({ width: 5, height: 3, data: Uint8Array.from({ length: 15 }, (_, at) => at % 4), channels: 1, depth: 8 }),
 };

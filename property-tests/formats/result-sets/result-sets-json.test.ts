@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import { elementsOf, membersOf } from '../../../formats/result-sets/json-spans.ts';
 import type { PolygonTile } from '../../../formats/result-sets/result-set.ts';
 import { fc, test } from '../../law-test.ts';
+import { features, featuresOf, flatGeobufOf } from '../../support/polygon-layers-support.ts';
 import { noted, polygons, read, type Vertex, type WrittenPolygon, written } from '../../support/result-sets-support.ts';
 
 const closed = (ring: readonly Vertex[]) => [...ring, ring[0]!];
@@ -12,6 +13,32 @@ const positiveZero = (list: readonly WrittenPolygon[]): WrittenPolygon[] =>
 const square = [[0, 0], [1, 0], [1, 1], [0, 0]]; // biome-ignore format: four positions
 const feature = (geometry: unknown, more: object = {}) => ({ type: 'Feature', geometry, ...more });
 const polygon = { type: 'Polygon', coordinates: [square] };
+
+/** A topology with an arc for every ring. */
+function topologyOf(all: readonly { readonly [member: string]: unknown }[]): string {
+  const arcs: unknown[] = [];
+  const arcsOf = (polygon: readonly unknown[]) => polygon.map((ring) => [arcs.push(ring) - 1]);
+  const geometries = all.map(({ id, properties, geometry }) => {
+    const { type, coordinates } = geometry as { type: string; coordinates: unknown[][] };
+    const own = type === 'Polygon' ? arcsOf(coordinates) : coordinates.map(arcsOf);
+    return { type, id, properties, arcs: own };
+  });
+  return JSON.stringify({ type: 'Topology', arcs, objects: { all: { type: 'GeometryCollection', geometries } } });
+}
+
+describe('layers of a tile', () => {
+  test.prop([features])('have the same polygons in every format', (list) => {
+    const all = featuresOf(list).map((each, id) => ({ ...each, id: `f${id}` }));
+    const collection = JSON.stringify({ type: 'FeatureCollection', features: all });
+    const named = { idColumn: 'name' };
+    const expected = read('geojson', collection, named);
+    expect(read('geojson-lines', all.map((each) => JSON.stringify(each)).join('\n'), named)).toEqual(expected);
+    expect(read('flatgeobuf', flatGeobufOf(list), named)).toEqual(expected);
+    const topology = topologyOf(all);
+    expect(read('topojson', topology, named)).toEqual(expected);
+    expect(read('topojson', topology)).toEqual(read('geojson', collection));
+  });
+});
 
 describe('GeoJSON of a tile', () => {
   test.prop([
@@ -40,7 +67,7 @@ describe('GeoJSON of a tile', () => {
     expect(written(named).map(({ id }) => id)).toEqual(['n', 'n', 'n']);
     expect(noted(named)).toEqual({ 'polygons/duplicate-ids': 2 });
     expect(() => read('geojson', JSON.stringify(features), { idColumn: 'x' })).toThrow(
-      expect.objectContaining({ code: 'format/missing-property', got: 'name', place: { file: 'tile', record: 0 } }),
+      expect.objectContaining({ code: 'format/missing-property', place: { file: 'tile', record: 0 } }),
     );
   });
 
@@ -83,6 +110,11 @@ describe('GeoJSON of a tile', () => {
     ]);
   });
 
+  test('may have no polygons', () => {
+    const tile = read('geojson', JSON.stringify([feature({ type: 'Point', coordinates: [0, 0] })]));
+    expect([written(tile), noted(tile)]).toEqual([[], { 'polygons/other-geometry': 1 }]);
+  });
+
   test('skips and notes geometries that are not polygons, and notes oddities', () => {
     const point = { type: 'Point', coordinates: [0, 0] };
     const features = [
@@ -107,25 +139,28 @@ describe('GeoJSON of a tile', () => {
   });
 
   test.each([
-    ['{"type": "Feature", "geometry": 3}', 'format/malformed-geojson', 0],
+    ['{"type": "Feature", "geometry": 3}', 'format/unknown-geometry', 0],
     ['[{"type": "Polygon"}]', 'format/malformed-geojson', 0],
-    ['{"type": "Topology"}', 'format/malformed-geojson', undefined],
-    ['7', 'format/malformed-geojson', undefined],
+    ['{"type": "Topology"}', 'format/not-zones', undefined],
+    ['7', 'format/not-zones', undefined],
     [
       JSON.stringify([feature(polygon), feature({ type: 'Polygon', coordinates: [[[0, '1']]] })]),
       'geometry/not-finite',
       1,
     ],
-    [JSON.stringify([feature({ type: 'Polygon', coordinates: [7] })]), 'format/malformed-geojson', 0],
+    [JSON.stringify([feature({ type: 'Polygon', coordinates: [7] })]), 'geometry/not-finite', 0],
   ])('%j is an error', (text, code, record) => {
     expect(() => read('geojson', text)).toThrow(
-      expect.objectContaining({ code, place: expect.objectContaining({ file: 'tile', record }) }),
+      expect.objectContaining({
+        code,
+        place: expect.toSatisfy((place) => place.file === 'tile' && place.record === record),
+      }),
     );
   });
 
   test('that is not JSON is an error with line and column', () => {
     expect(() => read('geojson', '[\n{"type" "Feature"}]')).toThrow(
-      expect.objectContaining({ code: 'format/json-syntax', place: { file: 'tile', line: 2, column: 9 } }),
+      expect.objectContaining({ code: 'format/json-syntax', place: { file: 'tile', line: 2, column: 9, record: 0 } }),
     );
     expect(() => read('geojson', Uint8Array.of(0x22, 0xff, 0x22))).toThrow(
       expect.objectContaining({ code: 'format/not-utf8' }),
