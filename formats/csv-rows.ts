@@ -1,5 +1,6 @@
 import { quoteName } from '../algorithms/notes.ts';
 import { FormatError, type QuadrilleError } from '../primitives/checks/errors.ts';
+import { latin1Text } from './bytes/text.ts';
 import { numberEnd, readJsonNumber } from './polygon-layers/json-number.ts';
 import { fileInput, type LayerInput } from './polygon-layers/layer-input.ts';
 import { findHead, type Head, textOf } from './tables/csv/head.ts';
@@ -183,7 +184,7 @@ function numberAt({ bytes, starts, ends }: Fields, at: number, decimal: CsvRowsO
     const value = readJsonNumber(bytes, from);
     if (Number.isFinite(value) && numberEnd === to) return value;
   }
-  const given = bytes.toString('latin1', from, to);
+  const given = latin1Text(bytes, from, to);
   const text = decimal === ',' ? swapped(given) : given;
   return NUMBER.test(text) ? Number(text) : Number.NaN;
 }

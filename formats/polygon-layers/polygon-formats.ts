@@ -1,3 +1,4 @@
+import { CSV } from './csv-layer.ts';
 import { FLATGEOBUF } from './flatgeobuf.ts';
 import { GEOJSON } from './geojson-layer.ts';
 import { GEOJSON_LINES } from './geojson-lines.ts';
@@ -7,4 +8,12 @@ import { TOPOJSON } from './topojson-layer.ts';
 import { WKT } from './wkt-lines.ts';
 
 /** All formats of polygon layers. A file is of the first that tells it. */
-export const POLYGON_FORMATS: readonly PolygonFormat[] = [FLATGEOBUF, SHAPEFILE, TOPOJSON, GEOJSON_LINES, GEOJSON, WKT];
+export const POLYGON_FORMATS: readonly PolygonFormat[] = [
+  FLATGEOBUF,
+  SHAPEFILE,
+  TOPOJSON,
+  GEOJSON_LINES,
+  GEOJSON,
+  WKT,
+  CSV,
+];

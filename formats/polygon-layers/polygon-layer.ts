@@ -5,7 +5,7 @@ import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { ZoneAttribute } from '../zone-attributes.ts';
 
 /** The formats of polygon layers. `geojson-lines` has one Feature or geometry per line. */
-export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt';
+export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt' | 'csv';
 
 /** The names of the formats, for options. Their readers are listed in `polygon-formats.ts`. */
 export const POLYGON_LAYER_FORMATS: readonly PolygonLayerFormat[] = [
@@ -15,6 +15,7 @@ export const POLYGON_LAYER_FORMATS: readonly PolygonLayerFormat[] = [
   'flatgeobuf',
   'shapefile',
   'wkt',
+  'csv',
 ];
 
 /** Options for reading a layer of polygons. */

@@ -3,12 +3,13 @@ import { type Steps, wait } from '../bytes/steps.ts';
 import { latin1Text } from '../bytes/text.ts';
 import { isGeographicCrs } from '../crs.ts';
 import { type ByteCursor, char, endsLine, malformedText } from '../result-sets/byte-cursor.ts';
-import { beginPolygonNamed, emptyTile, type TileColumns } from '../result-sets/tile-columns.ts';
+import { beginPolygonNamed, emptyTile } from '../result-sets/tile-columns.ts';
 import { readGeometry, skipSpace } from '../result-sets/wkt.ts';
 import { skipMark } from './geojson-collection.ts';
-import { appendRing, beginPart, beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
+import { beginPolygon, isFull } from './layer-columns.ts';
 import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import type { PolygonFormat } from './polygon-format.ts';
+import { appendTile } from './tile-polygon.ts';
 import { findRecord } from './wkt-record.ts';
 
 /** WKT, one geometry after the other. */
@@ -106,10 +107,7 @@ function readGeometryText(reading: Reading, cursor: ByteCursor, { index, line }:
     throw placedError(error, reading, { index, line });
   }
   beginPolygon(columns, name);
-  if (tile.polygons > 0) appendTile(columns, tile);
-  // An empty geometry is a record without rings.
-  const polygons = tile.polygons + tile.empty;
-  if (endRecord(reading, { polygons, others: 1 - polygons })) reading.forZones.attributes?.add(undefined);
+  if (endRecord(reading, appendTile(columns, tile))) reading.forZones.attributes?.add(undefined);
 }
 
 const SRID = /^SRID\s*=\s*(\d+)\s*;/i;
@@ -154,33 +152,4 @@ function placedError(error: unknown, { input }: Reading, { index, line }: LineAt
     place: { file: input.file, line: line + (place?.line ?? 1) - 1, column: place?.column, record: index },
     cause: error,
   });
-}
-
-const NOTED: Readonly<Record<string, string>> = {
-  'polygons/unclosed-rings': 'zones/unclosed-rings',
-  'polygons/short-rings': 'polygons/short-rings',
-  'polygons/other-geometry': 'polygons/other-geometry',
-};
-const UNTOLD: Readonly<Record<string, () => string>> = Object.fromEntries(
-  [...Object.keys(NOTED), 'polygons/empty', 'polygons/empty-geometry', 'polygons/zero-area-rings'].map((code) => [
-    code,
-    () => '',
-  ]),
-);
-
-/**
- * Appends the rings of a tile (the columns that the parser fills) that contains a single polygon. Also copies those
- * notes of the parser that `appendRing` cannot derive from the vertices.
- */
-function appendTile(columns: LayerColumns, tile: TileColumns): void {
-  for (const { code, count } of tile.tally.notes(UNTOLD)) {
-    const known = NOTED[code];
-    for (let more = known === undefined ? 0 : (count ?? 1); more > 0; more--) columns.noticed.push(known!);
-  }
-  let next = 0;
-  for (let ring = 0; ring < tile.rings; ring++) {
-    if (ring === 0 || ring === tile.furtherParts[next]) beginPart(columns);
-    if (ring === tile.furtherParts[next]) next++;
-    appendRing(columns, tile, tile.ringVertices[ring]!, tile.ringVertices[ring + 1]!, false);
-  }
 }

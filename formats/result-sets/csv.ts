@@ -1,8 +1,19 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { latin1Text } from '../bytes/text.ts';
 import { SEPARATOR_LINE, separatorLine } from '../csv-separator.ts';
-import { bytesOfFirstLine, isBlank, skipBlankLines } from '../tables/csv/scan.ts';
-import { type ByteCursor, char, isLineEnd, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';
+import { textOf } from '../tables/csv/head.ts';
+import {
+  bytesOfFirstLine,
+  ESCAPED,
+  type Fields,
+  isBlank,
+  PLAIN,
+  type Reading,
+  scanRows,
+  skipBlankLines,
+} from '../tables/csv/scan.ts';
+import { type ByteCursor, char, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 import {
   beginPolygon,
@@ -34,110 +45,42 @@ import { readGeometry, skipSpace } from './wkt.ts';
  *
  * @throws FormatError or GeometryError; the error names the line.
  */
-export function parseCsv(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
-  const { place, geometryColumn, idColumn, memoryBytes } = parameters;
-  const table = startTable(bytes, place);
+export function parseCsv(
+  bytes: Uint8Array,
+  { place, geometryColumn, idColumn, memoryBytes }: TileParameters,
+): PolygonTile {
   const columns = emptyTile(bytes.length / BYTES_A_VERTEX, { place, memoryBytes });
-  if (!nextRecord(table)) return finishTile(columns);
-  const header = beginsWithHeader(table) ? headerOf(table) : undefined;
-  if (header !== undefined && !nextRecord(table)) return finishTile(columns);
-  const chosen = chooseColumns(table, header, geometryColumn, idColumn);
+  const { start, reading } = beginRows(bytes, place);
+  const { fields } = scanRows(bytes, start, true, reading);
+  if (fields.rows === 0) return finishTile(columns);
+  const chosen = chooseColumns(fields, place, geometryColumn, idColumn);
   let index = 0;
-  do readPolygon(table, columns, chosen, index++);
-  while (nextRecord(table));
+  for (let row = Number(chosen.header !== undefined); row < fields.rows; row++) {
+    if (isBlankRow(fields, row)) continue;
+    readPolygonRow(fields, row, columns, chosen, { index: index++, file: place });
+  }
   return finishTile(columns);
 }
 
 const BYTES_A_VERTEX = 9;
 
-/**
- * A field of the current record: the range of its bytes without the quotes, and whether it contains doubled quotes
- * (`""`).
- */
-interface Field {
-  readonly from: number;
-  readonly to: number;
-  readonly doubled: boolean;
+/** Where the records of a text begin, and its delimiter. Rows of other widths and records of any length are found too. */
+export function beginRows(bytes: Uint8Array, file: string): { readonly start: number; readonly reading: Reading } {
+  const from = startOf(bytes).at;
+  const stated = separatorLine(latin1Text(bytes, from, Math.min(bytes.length, from + SEPARATOR_LINE)));
+  const begin = from + (stated?.length ?? 0);
+  const found = bytesOfFirstLine(bytes, skipBlankLines(bytes, begin).at, [char.tab, char.semicolon, char.comma]);
+  const likely = [char.tab, char.semicolon].find((delimiter) => found[delimiter]! > 0) ?? char.comma;
+  const delimiter = stated?.delimiter.charCodeAt(0) ?? likely;
+  const { at: start, lines } = skipBlankLines(bytes, begin, delimiter);
+  const line = lines + (stated === undefined ? 1 : 2);
+  const longest = Number.POSITIVE_INFINITY;
+  return { start, reading: { file, delimiter, columns: undefined, line, keepsRagged: true, longest } };
 }
 
-interface CsvReading {
-  readonly cursor: ByteCursor;
-  readonly file: string;
-  readonly delimiter: number;
-  /** Fields of the current record. `start` is the position of the record's first byte. */
-  fields: Field[];
-  start: number;
-}
-
-function startTable(bytes: Uint8Array, file: string): CsvReading {
-  const cursor = startOf(bytes);
-  const stated = separatorLine(textBetween(bytes, cursor.at, cursor.at + SEPARATOR_LINE));
-  cursor.at += stated?.length ?? 0;
-  const delimiter = stated?.delimiter.charCodeAt(0) ?? findDelimiter(cursor);
-  return { cursor, file, delimiter, fields: [], start: 0 };
-}
-
-function findDelimiter({ bytes, at }: ByteCursor): number {
-  const found = bytesOfFirstLine(bytes, skipBlankLines(bytes, at).at, [char.tab, char.semicolon, char.comma]);
-  return [char.tab, char.semicolon].find((delimiter) => found[delimiter]! > 0) ?? char.comma;
-}
-
-/** Reads the fields of the next record. Blank records are skipped. Returns false at the end of the text. */
-function nextRecord(table: CsvReading): boolean {
-  const { cursor } = table;
-  do {
-    if (cursor.at >= cursor.end) return false;
-    table.start = cursor.at;
-    table.fields = readFields(table);
-  } while (table.fields.length === 1 && isBlank(cursor.bytes, table.fields[0]!.from, table.fields[0]!.to));
-  return true;
-}
-
-function readFields({ cursor, delimiter, file }: CsvReading): Field[] {
-  const { bytes, end } = cursor;
-  const fields: Field[] = [];
-  for (;;) {
-    fields.push(
-      bytes[cursor.at] === char.quote && cursor.at < end ? readQuoted(cursor, file) : readPlain(cursor, delimiter),
-    );
-    const byte = cursor.at < end ? bytes[cursor.at]! : char.newline;
-    if (byte === delimiter) {
-      cursor.at++;
-      continue;
-    }
-    if (!isLineEnd(byte)) throw malformed(cursor, file, 'a delimiter or a newline');
-    cursor.at += byte === char.return && bytes[cursor.at + 1] === char.newline ? 2 : 1;
-    return fields;
-  }
-}
-
-function readQuoted(cursor: ByteCursor, file: string): Field {
-  const { bytes, end } = cursor;
-  const from = cursor.at + 1;
-  let doubled = false;
-  for (let at = from; ; at += 2) {
-    at = bytes.indexOf(char.quote, at);
-    if (at === -1 || at >= end) throw malformed(cursor, file, 'a quote that ends the field');
-    if (at + 1 < end && bytes[at + 1] === char.quote) {
-      doubled = true;
-      continue;
-    }
-    cursor.at = at + 1;
-    return { from, to: at, doubled };
-  }
-}
-
-function readPlain(cursor: ByteCursor, delimiter: number): Field {
-  const { bytes, end, at: from } = cursor;
-  let at = from;
-  while (at < end && bytes[at] !== delimiter && !isLineEnd(bytes[at]!)) at++;
-  cursor.at = at;
-  return { from, to: at, doubled: false };
-}
-
-function textOf({ cursor: { bytes } }: CsvReading, { from, to, doubled }: Field): string {
-  const text = textBetween(bytes, from, to);
-  return doubled ? text.replaceAll('""', '"') : text;
+/** Whether a row of a single column is blank, so that it is no record. */
+export function isBlankRow({ bytes, columns, starts, ends }: Fields, row: number): boolean {
+  return columns === 1 && isBlank(bytes, starts[row]!, ends[row]!);
 }
 
 const GEOMETRY =
@@ -145,33 +88,25 @@ const GEOMETRY =
 /** Number of bytes at the start of a field that are examined to recognize a geometry. */
 const TELLING = 64;
 
-function holdsGeometry({ cursor: { bytes } }: CsvReading, { from, to }: Field): boolean {
-  return GEOMETRY.test(textBetween(bytes, from, Math.min(to, from + TELLING)));
+function holdsGeometry({ bytes, starts, ends }: Fields, at: number): boolean {
+  return GEOMETRY.test(textBetween(bytes, starts[at]!, Math.min(ends[at]!, starts[at]! + TELLING)));
 }
 
-function beginsWithHeader(table: CsvReading): boolean {
-  const { fields } = table;
-  if (fields.some((field) => holdsGeometry(table, field))) return false;
-  const geometry = geometryAhead(table);
-  if (geometry === undefined || geometry >= fields.length || fields.length < 2) return true;
-  const id = textOf(table, fields[idBeside(geometry)]!).trim();
-  const blank = textOf(table, fields[geometry]!).trim() === '';
+/** The first column that has a geometry in one of the rows, from the row `from` on. */
+function geometryAhead(fields: Fields, from: number): number | undefined {
+  const { rows, columns } = fields;
+  for (let at = from * columns; at < rows * columns; at++) if (holdsGeometry(fields, at)) return at % columns;
+  return undefined;
+}
+
+function beginsWithHeader(fields: Fields, file: string): boolean {
+  const { columns } = fields;
+  for (let at = 0; at < columns; at++) if (holdsGeometry(fields, at)) return false;
+  const geometry = geometryAhead(fields, 1);
+  if (geometry === undefined || columns < 2) return true;
+  const id = textOf(fields, idBeside(geometry), file).trim();
+  const blank = textOf(fields, geometry, file).trim() === '';
   return !(blank && /^\d+$/.test(id));
-}
-
-/**
- * The first column that contains a geometry in the current record. If the current record has no geometry, the following
- * records are searched.
- */
-function geometryAhead(table: CsvReading): number | undefined {
-  const { fields, start, cursor } = table;
-  const { at } = cursor;
-  let found: number;
-  do found = table.fields.findIndex((field) => holdsGeometry(table, field));
-  while (found === -1 && nextRecord(table));
-  Object.assign(table, { fields, start });
-  cursor.at = at;
-  return found === -1 ? undefined : found;
 }
 
 /** The column of the ids in a text without header: the first column that is not the geometry. */
@@ -179,15 +114,11 @@ function idBeside(geometry: number): number {
   return Number(geometry === 0);
 }
 
-function headerOf(table: CsvReading): string[] {
-  return table.fields.map((field) => textOf(table, field).trim());
-}
-
-interface Chosen {
+/** The columns of geometries and ids, and the names of all columns if the text has a header. */
+export interface GeometryColumns {
   readonly geometry: number;
   readonly id: number | undefined;
-  /** Number of fields of the first record, which all records have. */
-  readonly width: number;
+  readonly header: readonly string[] | undefined;
 }
 
 const GEOMETRY_NAMES = [
@@ -204,20 +135,21 @@ const GEOMETRY_NAMES = [
 const ID_NAMES = ['id', 'fid', 'gid', 'ogc_fid', 'objectid', 'object_id', 'polygon_id', 'uuid', 'label', 'name'];
 
 /**
- * Determines the columns of geometry and id by the rules of {@link parseCsv}. `id` is undefined if no column has ids;
- * polygons are then named by their indices.
+ * Determines the columns of geometry and id by the rules of {@link parseCsv}, from the first rows of the text. `id` is
+ * undefined if no column has ids; polygons are then named by their indices.
  */
-function chooseColumns(
-  table: CsvReading,
-  header: readonly string[] | undefined,
+export function chooseColumns(
+  fields: Fields,
+  file: string,
   geometryColumn: string | undefined,
   idColumn: string | undefined,
-): Chosen {
-  const named = (wanted: readonly string[]): number | undefined => {
-    const lower = (header ?? []).map((name) => name.toLowerCase());
-    const found = wanted.map((name) => lower.indexOf(name)).find((column) => column !== -1);
-    return found;
-  };
+): GeometryColumns {
+  const header = beginsWithHeader(fields, file)
+    ? Array.from({ length: fields.columns }, (_, at) => textOf(fields, at, file).trim())
+    : undefined;
+  const lower = (header ?? []).map((name) => name.toLowerCase());
+  const named = (wanted: readonly string[]): number | undefined =>
+    wanted.map((name) => lower.indexOf(name)).find((column) => column !== -1);
   const stated = (wanted: string | undefined, what: string): number | undefined => {
     if (wanted === undefined) return undefined;
     const column = (header ?? []).indexOf(wanted);
@@ -228,37 +160,50 @@ function chooseColumns(
       header,
       {
         remedy: `Name the column of ${what} exactly as the header does.`,
-        file: table.file,
+        file,
       },
     );
   };
-  const geometry = stated(geometryColumn, 'the geometry') ?? named(GEOMETRY_NAMES) ?? geometryAhead(table);
-  if (geometry === undefined) {
+  const from = Number(header !== undefined);
+  const geometry = stated(geometryColumn, 'the geometry') ?? named(GEOMETRY_NAMES) ?? geometryAhead(fields, from);
+  // A text without rows has no polygons, whatever its columns.
+  if (geometry === undefined && fields.rows > from) {
     const expected = 'a header with "wkt", or a field of well-known text';
     const remedy = 'Name the column of the geometry.';
-    throw noColumn('There is no column with geometries.', expected, header, { remedy, file: table.file });
+    throw noColumn('There is no column with geometries.', expected, header, { remedy, file });
   }
-  const other = header === undefined && table.fields.length > 1 ? idBeside(geometry) : undefined;
-  const width = header?.length ?? table.fields.length;
-  return { geometry, id: stated(idColumn, 'the ids') ?? named(ID_NAMES) ?? other, width };
+  const other = header === undefined && fields.columns > 1 ? idBeside(geometry!) : undefined;
+  return { geometry: geometry ?? -1, id: stated(idColumn, 'the ids') ?? named(ID_NAMES) ?? other, header };
 }
 
-function readPolygon(table: CsvReading, columns: TileColumns, { geometry, id, width }: Chosen, index: number): void {
-  const { cursor, fields, file } = table;
-  const field = fields[geometry];
-  if (field !== undefined) refuseUnquoted(table, field);
-  if (field === undefined || fields.length !== width) {
-    throw malformed(
-      { ...cursor, at: table.start },
-      file,
-      `${width} fields, as in the first record, not ${fields.length}`,
-    );
-  }
-  const name = id === undefined ? undefined : fields[id];
-  if (name === undefined) beginPolygonNamed(columns, index);
-  else if (name.doubled) beginPolygonNamed(columns, textOf(table, name));
-  else beginPolygon(columns, cursor.bytes, name.from, name.to);
-  const inside: ByteCursor = { bytes: cursor.bytes, at: field.from, end: field.to };
+/** The name of a polygon: the text in its column, or its index if there is none. */
+export function nameOfRow(
+  fields: Fields,
+  row: number,
+  { id }: Pick<GeometryColumns, 'id'>,
+  { index, file }: { readonly index: number; readonly file: string },
+): string {
+  return id === undefined ? String(index) : textOf(fields, row * fields.columns + id, file, fields.lines[row]);
+}
+
+/** Reads the geometry of a row as a polygon of a tile. */
+export function readPolygonRow(
+  fields: Fields,
+  row: number,
+  columns: TileColumns,
+  { geometry, id }: Pick<GeometryColumns, 'geometry' | 'id'>,
+  { index, file }: { readonly index: number; readonly file: string },
+): void {
+  const { bytes, starts, ends, kinds, ragged } = fields;
+  const base = row * fields.columns;
+  const at = base + geometry;
+  const width = ragged.get(row);
+  if (geometry < (width ?? fields.columns)) refuseUnquoted(fields, at, file);
+  if (width !== undefined) throw wrongWidth(fields, row, width, file);
+  if (id === undefined) beginPolygonNamed(columns, index);
+  else if (kinds[base + id] === ESCAPED) beginPolygonNamed(columns, textOf(fields, base + id, file, fields.lines[row]));
+  else beginPolygon(columns, bytes, starts[base + id]!, ends[base + id]!);
+  const inside: ByteCursor = { bytes, at: starts[at]!, end: ends[at]! };
   skipSpace(inside);
   if (inside.at >= inside.end) {
     endPolygon(columns);
@@ -267,7 +212,20 @@ function readPolygon(table: CsvReading, columns: TileColumns, { geometry, id, wi
   refuseBinary(inside, file);
   readGeometry(inside, columns, file);
   skipSpace(inside);
-  if (inside.at < inside.end) throw malformed(inside, file, 'the end of the geometry');
+  if (inside.at < inside.end) {
+    throw malformedText(inside, file, 'The record is malformed.', 'the end of the geometry', REMEDY);
+  }
+}
+
+const REMEDY = 'Put fields that contain delimiters in double quotes (RFC 4180).';
+
+function wrongWidth(fields: Fields, row: number, width: number, file: string): FormatError {
+  return new FormatError('format/malformed-text', 'The record is malformed.', {
+    expected: `${fields.columns} fields, as in the first record`,
+    got: String(width),
+    remedy: REMEDY,
+    place: { file, line: fields.lines[row] },
+  });
 }
 
 const HEXADECIMAL = /^0[01][0-9a-f]{8,}$/i;
@@ -284,13 +242,16 @@ function refuseBinary({ bytes, at, end }: ByteCursor, file: string): void {
 }
 
 /** Throws if a geometry without quotes is cut off at a comma, because the comma is also the delimiter of the file. */
-function refuseUnquoted({ cursor: { bytes }, delimiter, file }: CsvReading, { from, to }: Field): void {
-  const cut = bytes[to] === delimiter && bytes[from - 1] !== char.quote && bytes[to - 1] !== char.close;
-  if (!cut || bytes.subarray(from, to).indexOf(char.open) === -1) return;
-  const at = { bytes, at: from, end: to };
+function refuseUnquoted({ bytes, starts, ends, kinds }: Fields, at: number, file: string): void {
+  const [from, to] = [starts[at]!, ends[at]!];
+  const isCut = kinds[at] === PLAIN && bytes[to - 1] !== char.close && DELIMITERS.includes(bytes[to]!);
+  if (!isCut || bytes.subarray(from, to).indexOf(char.open) === -1) return;
   const remedy = 'Put geometries in double quotes, because they contain the delimiter of the fields.';
-  throw malformedText(at, file, 'The geometry is cut off where the next field begins.', "')' at its end", remedy);
+  const cursor = { bytes, at: from, end: to };
+  throw malformedText(cursor, file, 'The geometry is cut off where the next field begins.', "')' at its end", remedy);
 }
+
+const DELIMITERS: readonly number[] = [char.tab, char.semicolon, char.comma];
 
 function noColumn(
   sentence: string,
@@ -300,9 +261,4 @@ function noColumn(
 ): FormatError {
   const got = header === undefined ? 'no header' : quoteName(header.join(', '));
   return new FormatError('format/no-column', sentence, { expected, got, remedy, place: { file } });
-}
-
-function malformed(cursor: ByteCursor, file: string, expected: string): FormatError {
-  const remedy = 'Put fields that contain delimiters in double quotes (RFC 4180).';
-  return malformedText(cursor, file, 'The record is malformed.', expected, remedy);
 }

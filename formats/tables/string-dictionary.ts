@@ -1,4 +1,5 @@
 import { CapacityError } from '../../primitives/checks/errors.ts';
+import { latin1Text } from '../bytes/text.ts';
 import { resized } from '../resized.ts';
 
 /** The distinct strings of a column, in order of first occurrence. */
@@ -12,7 +13,7 @@ export interface StringDictionary {
    * @returns The code; −1 if the bytes are not valid UTF-8.
    * @throws CapacityError `format/too-many-strings` if all strings together exceed 2 GiB.
    */
-  codeOf(bytes: Buffer, from: number, to: number): number;
+  codeOf(bytes: Uint8Array, from: number, to: number): number;
 }
 
 const FIRST_BYTES = 2 ** 12;
@@ -24,7 +25,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 export function stringDictionary(file: string, column: string): StringDictionary {
   const strings: string[] = [];
-  let text: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  let text = new Uint8Array(FIRST_BYTES);
   /** For each string, the position in `text` at which it ends. */
   let ends = new Uint32Array(FIRST_SLOTS);
   let hashes = new Uint32Array(FIRST_SLOTS);
@@ -35,7 +36,7 @@ export function stringDictionary(file: string, column: string): StringDictionary
   /** Bitwise or of all bytes of the last string hashed. If it is below 128, the string is ASCII. */
   let high = 0;
 
-  function hashOf(bytes: Buffer, from: number, to: number): number {
+  function hashOf(bytes: Uint8Array, from: number, to: number): number {
     let mixed = seed;
     high = 0;
     for (let at = from; at < to; at++) {
@@ -47,22 +48,22 @@ export function stringDictionary(file: string, column: string): StringDictionary
     return (mixed ^ (mixed >>> 13)) >>> 0;
   }
 
-  function isSame(code: number, bytes: Buffer, from: number, to: number): boolean {
+  function isSame(code: number, bytes: Uint8Array, from: number, to: number): boolean {
     const start = code === 0 ? 0 : ends[code - 1]!;
     if (ends[code]! - start !== to - from) return false;
     for (let at = from, own = start; at < to; at++, own++) if (bytes[at] !== text[own]) return false;
     return true;
   }
 
-  function add(bytes: Buffer, from: number, to: number, hash: number, slot: number): number {
+  function add(bytes: Uint8Array, from: number, to: number, hash: number, slot: number): number {
     const code = strings.length;
     const string = decoded(bytes, from, to, high < 128);
     if (string === undefined) return -1;
     const start = code === 0 ? 0 : ends[code - 1]!;
     const end = start + to - from;
     if (end > MAX_BYTES) throw tooManyStrings(file, column);
-    if (end > text.length) text = grownText(text, Math.min(MAX_BYTES, Math.max(end, 2 * text.length)));
-    bytes.copy(text, start, from, to);
+    if (end > text.length) text = resized(text, Math.min(MAX_BYTES, Math.max(end, 2 * text.length)));
+    text.set(bytes.subarray(from, to), start);
     if (code === ends.length) {
       ends = resized(ends, 2 * ends.length);
       hashes = resized(hashes, 2 * hashes.length);
@@ -100,19 +101,13 @@ export function stringDictionary(file: string, column: string): StringDictionary
   };
 }
 
-function decoded(bytes: Buffer, from: number, to: number, ascii: boolean): string | undefined {
-  if (ascii) return bytes.toString('latin1', from, to);
+function decoded(bytes: Uint8Array, from: number, to: number, ascii: boolean): string | undefined {
+  if (ascii) return latin1Text(bytes, from, to);
   try {
     return decoder.decode(bytes.subarray(from, to));
   } catch {
     return undefined;
   }
-}
-
-function grownText(text: Buffer, length: number): Buffer {
-  const grown = Buffer.allocUnsafeSlow(length);
-  grown.set(text);
-  return grown;
 }
 
 function tooManyStrings(file: string, column: string): CapacityError {

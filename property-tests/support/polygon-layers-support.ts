@@ -153,6 +153,14 @@ export function wktOf(written: readonly WrittenFeature[]): string {
   return `${lines.join('\n')}\n`;
 }
 
+/** A CSV with a column of well-known text, between those of a number and of the name. */
+export function csvOf(written: readonly WrittenFeature[], delimiter = ',', newline = '\n'): string {
+  const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`;
+  const geometries = wktOf(written).trimEnd().split('\n');
+  const rows = written.map(({ name }, at) => [at, quoted(geometries[at]!), quoted(name)].join(delimiter));
+  return [['number', 'wkt', 'name'].join(delimiter), ...rows, ''].join(newline);
+}
+
 /** White space that may stand between the words of well-known text. */
 export const gaps: fc.Arbitrary<readonly string[]> = fc.array(
   fc.constantFrom('', ' ', '\n', '\r\n', ' \n\t ', '\n\n  \n'),

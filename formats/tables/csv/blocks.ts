@@ -1,9 +1,10 @@
+import { joinedBytes } from '../../bytes/text.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { LONGEST_RECORD, longRecord, openQuote, type Reading } from './scan.ts';
 
 /** A block of the file. It begins with the bytes that the previous block has left over. */
 export interface CsvBlock {
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
   readonly last: boolean;
   /**
    * Position of the first byte that is left for the next block, because its row is not complete; undefined if no byte
@@ -19,14 +20,14 @@ export async function* blocksOf(input: LayerInput, signal?: AbortSignal): AsyncG
     parts.push(block.slice());
     bytes += block.length;
     if (bytes < wanted) continue;
-    const whole: CsvBlock = { bytes: Buffer.concat(parts), last: false, left: undefined };
+    const whole: CsvBlock = { bytes: joinedBytes(parts), last: false, left: undefined };
     yield whole;
     const rest = whole.bytes.subarray(whole.left ?? 0);
     // If the block contains no complete row, wait until twice as many bytes are available before scanning again.
     wanted = rest.length === bytes ? 2 * bytes : 0;
     [parts, bytes] = [[rest], rest.length];
   }
-  if (bytes > 0) yield { bytes: Buffer.concat(parts), last: true, left: undefined };
+  if (bytes > 0) yield { bytes: joinedBytes(parts), last: true, left: undefined };
 }
 
 export function checkLength({ bytes }: CsvBlock, from: number, reading: Reading): void {

@@ -1,4 +1,5 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
+import { latin1Text } from '../../bytes/text.ts';
 import { numberEnd, readJsonNumber } from '../../polygon-layers/json-number.ts';
 import { bitWords, setBits } from '../bits.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
@@ -17,7 +18,7 @@ export interface CsvColumn {
 }
 
 /** Parses a cell, and stores the value for a row. Returns false if the cell is not valid for the column's type. */
-type Store = (bytes: Buffer, from: number, to: number, row: number) => boolean;
+type Store = (bytes: Uint8Array, from: number, to: number, row: number) => boolean;
 
 /**
  * Parses the cells of a column.
@@ -138,13 +139,13 @@ function columnOf(
   }
 }
 
-function storeFlag(values: Uint8Array, bytes: Buffer, from: number, to: number, row: number): boolean {
-  const text = bytes.toString('latin1', from, Math.min(to, from + 6)).toLowerCase();
+function storeFlag(values: Uint8Array, bytes: Uint8Array, from: number, to: number, row: number): boolean {
+  const text = latin1Text(bytes, from, Math.min(to, from + 6)).toLowerCase();
   values[row] = text === 'true' ? 1 : 0;
   return text === 'true' || text === 'false';
 }
 
-function storeDate(values: Int32Array, bytes: Buffer, from: number, to: number, row: number): boolean {
+function storeDate(values: Int32Array, bytes: Uint8Array, from: number, to: number, row: number): boolean {
   const time = parseTime(bytes, from, to);
   values[row] = time?.days ?? 0;
   return time?.isDate === true;
@@ -152,20 +153,26 @@ function storeDate(values: Int32Array, bytes: Buffer, from: number, to: number, 
 
 const MICROSECONDS = 86_400_000_000n;
 
-function storeTime(values: BigInt64Array, bytes: Buffer, from: number, to: number, row: number): boolean {
+function storeTime(values: BigInt64Array, bytes: Uint8Array, from: number, to: number, row: number): boolean {
   const time = parseTime(bytes, from, to);
   if (time === undefined) return false;
   values[row] = BigInt(time.days) * MICROSECONDS + BigInt(time.micros);
   return true;
 }
 
-function storeReal(values: Float64Array | Float32Array, bytes: Buffer, from: number, to: number, row: number): boolean {
+function storeReal(
+  values: Float64Array | Float32Array,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  row: number,
+): boolean {
   const value = readJsonNumber(bytes, from);
   if (Number.isFinite(value) && numberEnd === to) {
     values[row] = value;
     return true;
   }
-  const text = bytes.toString('latin1', from, to);
+  const text = latin1Text(bytes, from, to);
   if (NO_NUMBER.test(text)) {
     values[row] = /n$/i.test(text)
       ? Number.NaN
@@ -180,7 +187,13 @@ function storeReal(values: Float64Array | Float32Array, bytes: Buffer, from: num
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
 }
 
-function storeNarrow(values: Int32Array | Uint32Array, bytes: Buffer, from: number, to: number, row: number): boolean {
+function storeNarrow(
+  values: Int32Array | Uint32Array,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  row: number,
+): boolean {
   const sign = bytes[from];
   let value = 0;
   const start = sign === 45 || sign === 43 ? from + 1 : from;
@@ -201,7 +214,7 @@ const SAFE_DIGITS = 15;
 function storeWide(
   values: BigInt64Array | BigUint64Array,
   scale: number,
-  bytes: Buffer,
+  bytes: Uint8Array,
   from: number,
   to: number,
   row: number,
@@ -221,7 +234,7 @@ function storeWide(
   if (digits === 0 || fraction > scale) return false;
   let whole: bigint;
   if (digits <= SAFE_DIGITS) whole = BigInt(value);
-  else whole = BigInt(bytes.toString('latin1', start, to).replace('.', ''));
+  else whole = BigInt(latin1Text(bytes, start, to).replace('.', ''));
   if (scale > fraction) whole *= 10n ** BigInt(scale - fraction);
   if (sign === 45) whole = -whole;
   values[row] = whole;

@@ -1,6 +1,7 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
 import { turn } from '../../../primitives/host/turn.ts';
+import { utf8Text } from '../../bytes/text.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { type Chunk, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';
@@ -67,7 +68,7 @@ function badCell(
   const at = row * columns + index;
   const line = lines[row]!;
   if (field.type === 'string') return notUtf8(file, line);
-  const text = bytes.toString('utf8', starts[at]!, Math.min(ends[at]!, starts[at]! + 40));
+  const text = utf8Text(bytes.subarray(starts[at]!, Math.min(ends[at]!, starts[at]! + 40)));
   return new FormatError('csv/bad-cell', `A cell of the column "${field.name}" does not have its type.`, {
     expected: field.type === 'decimal' ? `a decimal with at most ${field.scale} digits after the point` : field.type,
     got: JSON.stringify(text),

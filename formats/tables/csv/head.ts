@@ -1,5 +1,6 @@
 import type { Note } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
+import { latin1Text } from '../../bytes/text.ts';
 import { SEPARATOR_LINE, separatorLine } from '../../csv-separator.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { checkNames } from '../table-errors.ts';
@@ -49,7 +50,7 @@ export async function findHead(
   for await (const block of blocksOf(input, signal)) {
     const { bytes } = block;
     const mark = startOf(bytes, file, formats);
-    const stated = separatorLine(bytes.toString('latin1', mark, mark + SEPARATOR_LINE));
+    const stated = separatorLine(latin1Text(bytes, mark, mark + SEPARATOR_LINE));
     const from = mark + (stated?.length ?? 0);
     const likely = () => likelyDelimiter(bytes, skipBlankLines(bytes, from).at, decimal);
     const chosen = (delimiter ?? stated?.delimiter)?.charCodeAt(0) ?? likely();
@@ -101,7 +102,7 @@ export function textOf({ bytes, starts, ends, kinds }: Fields, at: number, file:
  * Position after the byte-order mark of UTF-8, or 0 if there is none. Throws if the bytes begin with a byte-order mark
  * of UTF-16, or if one of the first 4096 bytes is 0.
  */
-function startOf(bytes: Buffer, file: string, formats: string): number {
+function startOf(bytes: Uint8Array, file: string, formats: string): number {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 3;
   const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
   if (isWide) throw notUtf8(file, 1);
@@ -122,7 +123,7 @@ const DELIMITERS: readonly number[] = [...',;\t|'].map((each) => each.charCodeAt
  * The delimiter that occurs most often in the first line, outside quotes. Where a comma is the decimal separator, it is
  * the delimiter only if none of the others occurs.
  */
-function likelyDelimiter(bytes: Buffer, start: number, decimal: string): number {
+function likelyDelimiter(bytes: Uint8Array, start: number, decimal: string): number {
   const found = bytesOfFirstLine(bytes, start, DELIMITERS);
   const counts = DELIMITERS.map((each) => [each, found[each]!] as const);
   const most = (all: typeof counts) => all.reduce((best, each) => (each[1] > best[1] ? each : best));

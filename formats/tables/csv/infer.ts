@@ -1,3 +1,4 @@
+import { latin1Text } from '../../bytes/text.ts';
 import { parseTime } from './times.ts';
 
 /**
@@ -23,14 +24,14 @@ const COMMA = 44;
 const POINT = 46;
 
 /** Position of the first byte at or after `from` that is not a blank; `to` if there is none. */
-export function skipBlanks(bytes: Buffer, from: number, to: number): number {
+export function skipBlanks(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   while (at < to && (bytes[at] === SPACE || bytes[at] === TAB)) at++;
   return at;
 }
 
 /** Position after the last byte in `from … to − 1` that is not a blank; `from` if there is none. */
-export function dropBlanks(bytes: Buffer, from: number, to: number): number {
+export function dropBlanks(bytes: Uint8Array, from: number, to: number): number {
   let at = to;
   while (at > from && (bytes[at - 1] === SPACE || bytes[at - 1] === TAB)) at--;
   return at;
@@ -40,7 +41,7 @@ export function dropBlanks(bytes: Buffer, from: number, to: number): number {
  * Returns a mask of those types in the mask `possible` to which a cell can be converted. The cell must not have
  * surrounding blanks.
  */
-export function typesOf(bytes: Buffer, from: number, to: number, possible: number, decimal: string): number {
+export function typesOf(bytes: Uint8Array, from: number, to: number, possible: number, decimal: string): number {
   const swapped = decimal === ',' ? commaAsPoint(bytes, from, to) : undefined;
   if (swapped === undefined) return ownTypes(bytes, from, to, possible);
   const numbers = ownTypes(swapped, 0, swapped.length, possible) & NUMBER;
@@ -51,39 +52,39 @@ export function typesOf(bytes: Buffer, from: number, to: number, possible: numbe
  * A copy of a cell in which commas are points and points are commas, so that a number with a decimal comma is one with a
  * decimal point, and the other way round. Returns undefined if the cell has neither.
  */
-export function commaAsPoint(bytes: Buffer, from: number, to: number): Buffer | undefined {
-  let copy: Buffer | undefined;
+export function commaAsPoint(bytes: Uint8Array, from: number, to: number): Uint8Array | undefined {
+  let copy: Uint8Array | undefined;
   for (let at = from; at < to; at++) {
     if (bytes[at] !== COMMA && bytes[at] !== POINT) continue;
-    copy ??= Buffer.from(bytes.subarray(from, to));
+    copy ??= bytes.slice(from, to);
     copy[at - from] = bytes[at] === COMMA ? POINT : COMMA;
   }
   return copy;
 }
 
 /** Whether a cell, which may have surrounding blanks, is a number in decimal digits. */
-export function isNumber(bytes: Buffer, start: number, end: number, decimal: string): boolean {
+export function isNumber(bytes: Uint8Array, start: number, end: number, decimal: string): boolean {
   return isOf(NUMBER, bytes, start, end, decimal);
 }
 
 /** Whether a cell, which may have surrounding blanks, is a number in decimal digits, a date or a time. */
-export function isNumberOrTime(bytes: Buffer, start: number, end: number, decimal: string): boolean {
+export function isNumberOrTime(bytes: Uint8Array, start: number, end: number, decimal: string): boolean {
   return isOf(NUMBER | DATE | WALL_TIME | UTC_TIME, bytes, start, end, decimal);
 }
 
-function isOf(types: number, bytes: Buffer, start: number, end: number, decimal: string): boolean {
+function isOf(types: number, bytes: Uint8Array, start: number, end: number, decimal: string): boolean {
   const from = skipBlanks(bytes, start, end);
   const to = dropBlanks(bytes, from, end);
   return from < to && bytes[from]! <= 57 && typesOf(bytes, from, to, types, decimal) !== 0;
 }
 
-function ownTypes(bytes: Buffer, from: number, to: number, possible: number): number {
+function ownTypes(bytes: Uint8Array, from: number, to: number, possible: number): number {
   const first = bytes[from]!;
   if (first <= 57) {
     const number = possible & NUMBER ? numberTypes(bytes, from, to) : 0;
     return possible & (number | (possible & (DATE | WALL_TIME | UTC_TIME) ? timeTypes(bytes, from, to) : 0));
   }
-  const text = bytes.toString('latin1', from, Math.min(to, from + 10));
+  const text = latin1Text(bytes, from, Math.min(to, from + 10));
   if (/^(true|false)$/i.test(text)) return possible & BOOL;
   return possible & (NO_NUMBER.test(text) ? F64 : 0);
 }
@@ -91,7 +92,7 @@ function ownTypes(bytes: Buffer, from: number, to: number, possible: number): nu
 /** The notations of NaN and infinity that are accepted in cells. */
 export const NO_NUMBER: RegExp = /^[+-]?(nan|inf|infinity)$/i;
 
-function timeTypes(bytes: Buffer, from: number, to: number): number {
+function timeTypes(bytes: Uint8Array, from: number, to: number): number {
   const time = parseTime(bytes, from, to);
   if (time === undefined) return 0;
   return time.isDate ? DATE | WALL_TIME : time.isUtc ? UTC_TIME : WALL_TIME;
@@ -100,7 +101,7 @@ function timeTypes(bytes: Buffer, from: number, to: number): number {
 const MAX_I32 = 2 ** 31 - 1;
 const SAFE_DIGITS = 15;
 
-function numberTypes(bytes: Buffer, from: number, to: number): number {
+function numberTypes(bytes: Uint8Array, from: number, to: number): number {
   const sign = bytes[from];
   const isNegative = sign === 45;
   const start = isNegative || sign === 43 ? from + 1 : from;
@@ -116,7 +117,7 @@ function numberTypes(bytes: Buffer, from: number, to: number): number {
   if (at < to)
     return isFraction(bytes, start, at, to)
       ? F64
-      : NO_NUMBER.test(bytes.toString('latin1', from, Math.min(to, from + 10)))
+      : NO_NUMBER.test(latin1Text(bytes, from, Math.min(to, from + 10)))
         ? F64
         : 0;
   if (digits === 0) return 0;
@@ -126,7 +127,7 @@ function numberTypes(bytes: Buffer, from: number, to: number): number {
     const narrow = value <= MAX_I32 + (isNegative ? 1 : 0) ? I32 : 0;
     return narrow | I64 | F64 | (isNegative ? 0 : U64);
   }
-  return digits > 20 ? 0 : wideTypes(bytes.toString('latin1', sign === 43 ? start : from, to));
+  return digits > 20 ? 0 : wideTypes(latin1Text(bytes, sign === 43 ? start : from, to));
 }
 
 function wideTypes(text: string): number {
@@ -139,7 +140,7 @@ function wideTypes(text: string): number {
  * Whether the bytes `from … to − 1` complete a decimal number with a fraction, an exponent, or both. The number begins
  * at `start`, after its sign.
  */
-function isFraction(bytes: Buffer, start: number, from: number, to: number): boolean {
+function isFraction(bytes: Uint8Array, start: number, from: number, to: number): boolean {
   const hasPoint = bytes[from] === POINT;
   let at = hasPoint ? skipDigits(bytes, from + 1, to) : from;
   if (at - start === (hasPoint ? 1 : 0)) return false;
@@ -151,7 +152,7 @@ function isFraction(bytes: Buffer, start: number, from: number, to: number): boo
   return at === to;
 }
 
-function skipDigits(bytes: Buffer, from: number, to: number): number {
+function skipDigits(bytes: Uint8Array, from: number, to: number): number {
   let at = from;
   while (at < to && bytes[at]! >= ZERO && bytes[at]! <= ZERO + 9) at++;
   return at;

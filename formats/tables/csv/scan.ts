@@ -4,7 +4,7 @@ import { endsLine } from '../../result-sets/byte-cursor.ts';
 
 /** The byte ranges of the fields of some rows. Fields are stored row by row. */
 export interface Fields {
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
   rows: number;
   readonly columns: number;
   starts: Uint32Array;
@@ -32,6 +32,8 @@ export interface Reading {
   line: number;
   /** Whether rows with another number of fields than there are columns are kept. Default: they are errors. */
   readonly keepsRagged?: boolean;
+  /** Maximum length of a record in bytes. Default: {@link LONGEST_RECORD}. */
+  readonly longest?: number;
 }
 
 /** Maximum length of a record in bytes. A longer record indicates an unclosed quote, or a file without line ends. */
@@ -56,7 +58,7 @@ const FIRST_ROWS = 1024;
  * @throws FormatError `csv/ragged-row`, `csv/open-quote`, `csv/bad-quote`, `csv/long-line`.
  */
 export function scanRows(
-  bytes: Buffer,
+  bytes: Uint8Array,
   start: number,
   last: boolean,
   reading: Reading,
@@ -111,7 +113,7 @@ export function scanRows(
       at += lineEndBytes(bytes, at);
       break;
     }
-    if (at - next > LONGEST_RECORD) throw longRecord(reading);
+    if (at - next > (reading.longest ?? LONGEST_RECORD)) throw longRecord(reading);
     if (isWhole) {
       if (field !== columns && !reading.keepsRagged) throw raggedRow(reading, columns, field);
       if (field !== columns) fields.ragged.set(fields.rows, field);
@@ -175,11 +177,11 @@ export function bytesOfFirstLine(bytes: Uint8Array, start: number, delimiters: r
 }
 
 /** Number of fields in the first row. */
-function headWidth(bytes: Buffer, start: number, { delimiter }: Reading): number {
+function headWidth(bytes: Uint8Array, start: number, { delimiter }: Reading): number {
   return 1 + bytesOfFirstLine(bytes, start, [delimiter])[delimiter]!;
 }
 
-function newFields(bytes: Buffer, columns: number): Fields {
+function newFields(bytes: Uint8Array, columns: number): Fields {
   const [size, lines] = [FIRST_ROWS * columns, new Uint32Array(FIRST_ROWS)];
   return {
     bytes,
@@ -202,8 +204,8 @@ function grow(fields: Fields): Fields {
 }
 
 /** The bytes of a field, with each doubled quote replaced by a single one. */
-export function unescaped(bytes: Buffer, from: number, to: number): Buffer {
-  const text = Buffer.allocUnsafe(to - from);
+export function unescaped(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  const text = new Uint8Array(to - from);
   let length = 0;
   for (let at = from; at < to; at++) {
     text[length++] = bytes[at]!;

@@ -1,4 +1,5 @@
 import { daysOf } from '../../../algorithms/tables/dates.ts';
+import { latin1Text } from '../../bytes/text.ts';
 
 /** A date or time in a cell. */
 export interface Time {
@@ -20,7 +21,7 @@ export interface Time {
  *
  * @returns undefined if the text is not a date or time.
  */
-export function parseTime(bytes: Buffer, from: number, to: number): Time | undefined {
+export function parseTime(bytes: Uint8Array, from: number, to: number): Time | undefined {
   const length = to - from;
   if (length < 10 || bytes[from + 4] !== 45 || bytes[from + 7] !== 45) return undefined;
   const days = daysOf(digitsAt(bytes, from, 4), digitsAt(bytes, from + 5, 2), digitsAt(bytes, from + 8, 2));
@@ -68,16 +69,16 @@ export function parseClock(text: string): bigint | undefined {
  * Parses an offset from UTC such as `+01:00` or `Z`. Returns the offset in minutes, which is positive if local time is
  * ahead of UTC. Returns undefined if the text is not an offset.
  */
-function offsetOf(bytes: Buffer, from: number, to: number): number | undefined {
+function offsetOf(bytes: Uint8Array, from: number, to: number): number | undefined {
   if (bytes[from] === 90) return to === from + 1 ? 0 : undefined;
-  const found = /^([+-])([01]\d|2[0-3])(?::?([0-5]\d))?$/.exec(bytes.toString('latin1', from, Math.min(to, from + 8)));
+  const found = /^([+-])([01]\d|2[0-3])(?::?([0-5]\d))?$/.exec(latin1Text(bytes, from, Math.min(to, from + 8)));
   if (found === null || to - from > 6) return undefined;
   const minutes = Number(found[2]) * 60 + Number(found[3] ?? 0);
   return found[1] === '-' ? -minutes : minutes;
 }
 
 /** Parses `count` digits as a number; NaN if one of the bytes is not a digit. */
-function digitsAt(bytes: Buffer, from: number, count: number): number {
+function digitsAt(bytes: Uint8Array, from: number, count: number): number {
   let value = 0;
   for (let at = from; at < from + count; at++) {
     const digit = bytes[at]! - 48;

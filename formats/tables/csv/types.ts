@@ -1,5 +1,6 @@
 import { type Note, quoteName } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
+import { utf8Text } from '../../bytes/text.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import type { DeclaredType, FieldType, TableField, TableOptions } from '../table-file.ts';
 import type { Head } from './head.ts';
@@ -76,7 +77,7 @@ function inferColumn(fields: Fields, index: number, column: Column, first: numbe
     else if (++column.others > column.numbers + TEXT_AHEAD) column.isCounted = false;
     const isOdd = isNumber ? before !== 0 && (types & infer.NUMBER) === 0 : column.odd?.isNumber !== false;
     if (isOdd) {
-      const text = bytes.toString('utf8', start, Math.min(end, start + 40));
+      const text = utf8Text(bytes.subarray(start, Math.min(end, start + 40)));
       column.odd = { row: first + row, line: fields.lines[row]!, text, isNumber };
     }
   }

@@ -2,15 +2,18 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'flatgeobuf/lib/mjs/geojson.js';
 import { describe, expect } from 'vitest';
+import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { openPolygonLayer, readPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
 import { POLYGON_FORMATS } from '../../../formats/polygon-layers/polygon-formats.ts';
 import { POLYGON_LAYER_FORMATS } from '../../../formats/polygon-layers/polygon-layer.ts';
 import { readZones } from '../../../formats/read-zones.ts';
+import { parseZones, type ZoneOptions } from '../../../formats/zones.ts';
 import { type Ring, ringsOf, topoJsonText, collection as wholeDegrees } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
 import {
   blockSizes,
   bytesOf,
+  csvOf,
   features,
   featuresOf,
   flatGeobufOf,
@@ -223,6 +226,65 @@ describe('well-known text', () => {
     expect([zones.names, notes[0]]).toMatchObject([['0', '4'], { code: 'polygons/bad-records', count: 3, zone: '1' }]);
   });
 });
+
+describe('CSV with a column of well-known text', () => {
+  const read = (text: string, options: ZoneOptions = {}) => parseZones(text, { ...options, file: 'zones.csv' });
+
+  test.prop([features, blockSizes, fc.constantFrom(',', ';', '\t'), fc.constantFrom('\n', '\r\n', '\r', '\n\n')])(
+    'has the rings, names and attributes that were written',
+    async (written, sizes, delimiter, newline) => {
+      const text = csvOf(written, delimiter, newline);
+      const { zones } = await readBytes(bytesOf(text), { id: 'name', format: 'csv' }, sizes);
+      expect(zones.names).toEqual(written.map(({ name }) => name));
+      expect(ringsOf(zones.polygons)).toEqual(openRings(written));
+      const { attributes } = read(text, { id: 'name', attributes: ['number'] });
+      expect(attributes![0]!.column).toMatchObject({
+        type: 'i64',
+        values: BigInt64Array.from(written, (_, at) => BigInt(at)),
+      });
+    },
+  );
+
+  test('keeps numbers that f64 or a number would not, and tells an empty text from none', () => {
+    const text =
+      'id,code,big,note,wkt\na,01,617700169958293503,"","POLYGON ((0 0, 1 0, 0 1, 0 0))"\nb,2,3,,POLYGON EMPTY\n';
+    const { zones, attributes } = read(text, { attributes: 'all' });
+    expect(zones.names).toEqual(['a', 'b']);
+    expect(attributes!.map(({ name, column }) => [name, column.type, rowsOfColumn(column)])).toEqual([
+      ['id', 'string', ['a', 'b']],
+      ['code', 'string', ['01', '2']],
+      ['big', 'i64', [617700169958293503n, 3n]],
+      ['note', 'string', ['', null]],
+    ]);
+  });
+
+  test('tells record and line of an error, and leaves out bad records on request', async () => {
+    const text = 'wkt,id\n"POLYGON ((0 0, 1 0, 0 1, 0 0))",a\n\n"POLYGON ((0 0,\n1 x))",b\nPOINT (0 0),c\n1,2,3\n';
+    expect(() => read(text)).toThrow(
+      expect.objectContaining({
+        code: 'geometry/not-finite',
+        place: { file: 'zones.csv', line: 5, column: 3, record: 1 },
+      }),
+    );
+    const { zones, notes } = read(text, { onBadRecord: 'skip' });
+    expect(zones.names).toEqual(['a']);
+    expect(notes.map(({ code, count }) => [code, count])).toEqual([
+      ['polygons/bad-records', 2],
+      ['polygons/other-geometry', 1],
+      ['zones/crs-unknown', undefined],
+    ]);
+    expect(() => read('id,x\n1,2\n')).toThrow(expect.objectContaining({ code: 'format/no-column' }));
+    expect(read('id,wkt\n').zones.names).toEqual([]);
+  });
+});
+
+/** The values of a column; null where it has none. */
+function rowsOfColumn(column: HostColumn): unknown[] {
+  const { validity } = column;
+  const values =
+    column.type === 'string' ? Array.from(column.codes, (code) => column.dictionary[code]) : [...column.values];
+  return values.map((value, row) => (validity === undefined || (validity[row >> 5]! >> (row & 31)) & 1 ? value : null));
+}
 
 describe('TopoJSON', () => {
   test.prop([wholeDegrees, blockSizes])('has the rings that were written', async (written, sizes) => {

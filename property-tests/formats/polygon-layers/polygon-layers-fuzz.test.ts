@@ -10,6 +10,7 @@ import {
   type BlockSizes,
   blockSizes,
   bytesOf,
+  csvOf,
   dbaseOf,
   featuresOf,
   flatGeobufOf,
@@ -40,6 +41,7 @@ const VALID: Readonly<Record<PolygonLayerFormat, Uint8Array>> = {
   topojson: bytesOf(topoJsonText(written.map(({ parts }) => parts))),
   flatgeobuf: flatGeobufOf(written, 4326),
   shapefile: shapefileOf([...written, { parts: [] }]),
+  csv: bytesOf(`${csvOf(written)}3,,d\n4,POINT (1 2),e\n`),
   wkt: bytesOf(`${wktOf(written)}POLYGON EMPTY\nPOINT Z (1 2 3)`),
 };
 const FORMATS = Object.keys(VALID) as PolygonLayerFormat[];
@@ -96,7 +98,7 @@ async function expectAnswer(read: Promise<ReadZones>, max: number): Promise<void
     answer = await read;
   } catch (error) {
     expect(error).toBeInstanceOf(QuadrilleError);
-    expect((error as QuadrilleError).code).toMatch(/^(format|geometry|capacity|usage)\/[a-z0-9-]+$/);
+    expect((error as QuadrilleError).code).toMatch(/^(format|geometry|capacity|usage|csv)\/[a-z0-9-]+$/);
     expect((error as QuadrilleError).place?.file).toMatch(/^layer/);
     return;
   }
@@ -161,7 +163,7 @@ describe.each(FORMATS)('the reader of %s', (format) => {
       if (cut instanceof QuadrilleError) continue;
       // A truncated file is accepted only in formats with one record per line, because the lines before the cut are
       // complete.
-      expect(format === 'geojson-lines' || format === 'wkt' || length > VALID[format].length - 2).toBe(true);
+      expect(['geojson-lines', 'wkt', 'csv'].includes(format) || length > VALID[format].length - 2).toBe(true);
       expect([...cut.zones.polygons.x]).toEqual([...whole.x].slice(0, cut.zones.polygons.x.length));
     }
   });

@@ -245,10 +245,10 @@ describe('delimited text', () => {
   });
 
   test.each([
-    ['id,wkt\n1,"POLYGON ((0 0, 1 0', 'format/malformed-text', 2],
+    ['id,wkt\n1,"POLYGON ((0 0, 1 0', 'csv/open-quote', 2],
     ['id,wkt\n1,POLYGON ((0 0, 1 0, 1 1))', 'format/malformed-text', 2],
     ['id,wkt\n1,"POLYGON ((0 0, 1 0, 1 1))"\n\n2', 'format/malformed-text', 4],
-    ['id,wkt\n1,"POLYGON ((0 0, 1 0, 1 1))"x', 'format/malformed-text', 2],
+    ['id,wkt\n1,"POLYGON ((0 0, 1 0, 1 1))"x', 'csv/bad-quote', 2],
     ['id,geom\n1,0103000020E61000000100000005', 'format/binary-geometry', 2],
     ['id,name\n1,a', 'format/no-column', undefined],
   ])('%j is an error', (text, code, line) => {

@@ -88,8 +88,8 @@ describe('all readers of CSV', () => {
   test.each([
     ['one field too many', `1,2,3,"${WKT}",5`, ['csv/ragged-row', 'csv/bad-row', 'format/malformed']],
     ['one field too few', '1,2,3', ['csv/ragged-row', 'csv/bad-row', 'format/malformed']],
-    ['text behind a quote', `"1"a,2,3,"${WKT}"`, ['csv/bad-quote', 'csv/bad-quote', 'format/malformed']],
-    ['an open quote', `1,2,3,"${WKT}`, ['csv/open-quote', 'csv/open-quote', 'format/malformed']],
+    ['text behind a quote', `"1"a,2,3,"${WKT}"`, ['csv/bad-quote', 'csv/bad-quote', 'csv/bad-quote']],
+    ['an open quote', `1,2,3,"${WKT}`, ['csv/open-quote', 'csv/open-quote', 'csv/open-quote']],
   ])('refuse a row with %s', async (_, row, codes) => {
     const text = `id,x,y,wkt\n0,1,2,"${WKT}"\n${row}\n`;
     const failure = async (read: () => unknown): Promise<string> => {
