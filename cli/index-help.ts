@@ -26,7 +26,7 @@ squares of the last level along the edges. Builds one quadtree over all of them 
 which exact answers need.
 
 Each file becomes one set of polygons, named after the file. Formats are GeoJSON (also one feature per line), TopoJSON,
-FlatGeobuf, Shapefiles and WKT; files may be of any size. All must have one coordinate system.
+FlatGeobuf, Shapefiles, WKT and CSV of WKT; files may be of any size. All must have one coordinate system.
 
 The domain is the square that is subdivided. For longitudes and latitudes it is -180,-180,360, so that trees can be
 compared. For other coordinates the files are read once more, first, to find the smallest square that holds them all and

@@ -80,7 +80,12 @@ export interface ZonalQueueOptions extends QueuePlace {
 }
 
 export const ZONAL_SPECS: readonly OptionSpec[] = [
-  { name: 'zones', group: 'Input', value: 'FILE', help: 'polygons: GeoJSON, TopoJSON, Shapefile, FlatGeobuf, WKT' },
+  {
+    name: 'zones',
+    group: 'Input',
+    value: 'FILE',
+    help: 'polygons: GeoJSON, TopoJSON, Shapefile, FlatGeobuf, WKT, CSV of WKT',
+  },
   {
     name: 'raster',
     group: 'Input',

@@ -8,7 +8,8 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
 
 /**
  * Reads zones from a file of polygons of any format that `openPolygonLayer` reads: GeoJSON, GeoJSON with one Feature or
- * geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with the files beside it, or WKT.
+ * geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with the files beside it, WKT,
+ * or CSV with a column of WKT.
  * The format is detected from the content, and from the extension if the content does not tell.
  *
  * Every feature (in TopoJSON: every member of the layer) becomes one zone, in the file's order. The name of a zone is
@@ -17,7 +18,8 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * polygons of a multipolygon or a collection become parts of one zone. Rings may have any direction and nesting. An
  * open ring counts as closed. If the last vertex of a ring repeats the first vertex, the last vertex is not stored. The
  * coordinate system is `options.crs`, else the system that the file's member `crs` states (an old style of GeoJSON),
- * else OGC:CRS84. If a file without a stated system has a latitude out of range, or is FlatGeobuf, a Shapefile or WKT,
+ * else OGC:CRS84. If a file without a stated system has a latitude out of range, or is of another format than GeoJSON
+ * and TopoJSON,
  * the coordinate system is unknown. Points and lines are left out. A feature that has only points and lines is not a zone.
  *
  * These flaws cause notes instead of errors: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`,
@@ -26,7 +28,7 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of
  * longitudes cause the notes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
  *
- * Of the attributes of a zone (the members of its `properties`; the columns of FlatGeobuf and of a `.dbf` file), those of
+ * Of the attributes of a zone (the members of its `properties`; the columns of FlatGeobuf, CSV and of a `.dbf` file), those of
  * `options.attributes` are given as columns. If an object names a member twice, the last one counts; of columns with
  * equal names the first, with the note `zones/repeated-attributes`. Dates of a `.dbf` file are texts such as `2026-11-30`. `zones/attributes-as-text` notes attributes whose values
  * differ in kind, `zones/unread-attributes` those whose type is not read (bytes and memos).

@@ -28,7 +28,7 @@ import {
 /**
  * Opens a layer of polygons. The file may be GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with
  * one Feature or geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with its
- * companion files, or WKT in which each geometry begins on a new line. The format is detected from the content and the
+ * companion files, WKT in which each geometry begins on a new line, or CSV with a column of WKT. The format is detected from the content and the
  * extension, or given by `options.format`.
  *
  * Every Polygon and MultiPolygon feature becomes one polygon, in the file's order. As with `readZones`, rings keep
