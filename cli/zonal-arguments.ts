@@ -84,7 +84,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     name: 'zones',
     group: 'Input',
     value: 'FILE',
-    help: 'polygons: GeoJSON, TopoJSON, Shapefile, FlatGeobuf, WKT, CSV of WKT',
+    help: 'polygons: GeoJSON, Shapefile, FlatGeobuf, WKT, CSV, …',
   },
   {
     name: 'raster',

@@ -24,7 +24,7 @@ describe('bad usage', () => {
     [['index', 'build'], 'FILE is missing'],
     [['index', 'build', '@shapes.geojson'], '--out is missing'],
     [['index', 'build', '@nowhere.json', '-o', '@x.maq'], 'nowhere.json: There is no such file'],
-    [['index', 'build', '@points.csv', '-o', '@x.maq'], 'The format of the file is not known'],
+    [['index', 'build', '@points.csv', '-o', '@x.maq'], 'There is no column with geometries'],
     [['index', 'build', '@shapes.geojson', '-o', '@shapes.geojson'], 'which does not match .geojson'],
     [['index', 'build', '@shapes.maq', '-o', '@shapes.maq'], 'both read and written'],
     [['index', 'build', '@shapes.geojson', '-o', '@no/x.maq'], 'its folder does not exist'],
