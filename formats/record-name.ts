@@ -55,7 +55,7 @@ export function nameText(value: unknown, property: string, at: FeaturePlace): st
 }
 
 /** The error for a record whose name is null. Such records are left out. */
-export function nullName(property: string, at: FeaturePlace): IncompleteRecord {
+function nullName(property: string, at: FeaturePlace): IncompleteRecord {
   return new IncompleteRecord(
     'format/missing-property',
     `The ${quoteName(property)} of ${describeFeature(at)} is null.`,
