@@ -9,6 +9,7 @@ export const EXACT_FLOATS: { readonly [name: string]: (...numbers: readonly numb
   fract: (x) => Math.min(Math.fround(x! - Math.floor(x!)), 1 - 2 ** -24),
   remainder: (x, y) => x! % y!,
   fma: exactFma,
+  mix: exactMix,
 };
 
 function pick(name: string): [string, (...numbers: readonly number[]) => number] {
@@ -25,4 +26,12 @@ function exactFma(a?: number, b?: number, c?: number): number {
   const bits = new BigInt64Array(Float64Array.of(sum).buffer);
   if (lost !== 0 && (bits[0]! & 1n) === 0n) bits[0]! += lost > 0 === sum > 0 ? 1n : -1n;
   return new Float64Array(bits.buffer)[0]!;
+}
+
+/** a · (1 − t) + b · t, each operation rounded to f32, but small products as if numbers had no least exponent. */
+function exactMix(a?: number, b?: number, t?: number): number {
+  const products = [a! * Math.fround(1 - t!), b! * t!] as const;
+  const scale = products.every((product) => Math.abs(Math.fround(product)) < 2 ** -60) ? 2 ** 64 : 1;
+  const [p, q] = products.map((product) => Math.fround(product * scale)) as [number, number];
+  return Math.fround(p + q) / scale;
 }

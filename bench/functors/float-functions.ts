@@ -12,12 +12,12 @@ import { EXACT_FLOATS } from './exact-floats.ts';
 /**
  * Measures the functions of f32 against f64: the largest error, in units in the last place of the exact result, over all
  * 2³² arguments, and over pairs of a sequence for functions of several arguments; and where it is. Results that are
- * subnormal may be zero. `fma` and `remainder` must be exact.
+ * subnormal may be zero. `fma`, `fract`, `mix`, `remainder` and `sign` must be exact.
  *
  * With `--webgpu`, the device computes the same, and sums of hashes of all results are compared with those of workers:
  * where arguments and results are normal, every bit must be equal.
  *
- * node --import tsx bench/functors/float-functions.ts [FUNCTION …] [--arguments 4294967296] [--pairs 1073741824]
+ * node --import tsx bench/functors/float-functions.ts [--only FUNCTION,…] [--arguments 4294967296] [--pairs 1073741824]
  *   [--processes N] [--webgpu] [--adapter hardware|software]
  */
 const options = programOptions({
@@ -106,7 +106,7 @@ async function measureChunk(context: Context, found: Found, chunk: number): Prom
   const got = await context.read(results);
   found.hashes.push(await hashOf(context, name, chunk));
   const [x, y, z] = numbers as [Float32Array, Float32Array, Float32Array];
-  const mustBeExact = name === 'fma' || name === 'remainder' || name === 'fract' || name === 'sign';
+  const mustBeExact = ['fma', 'fract', 'mix', 'remainder', 'sign'].includes(name);
   const args = (at: number): number[] => numbers.map((column) => column[at]!);
   for (let at = 0; at < got.length; at++) {
     const expected = exact(x[at]!, y?.[at] ?? 0, z?.[at] ?? 0);

@@ -12,17 +12,7 @@ import { fc, test } from '../../law-test.ts';
 import { openTestBackend } from '../../support/webgpu-support.ts';
 
 /** The functions in f64. `fma` has a way of its own here, by integers. */
-const EXACT: typeof EXACT_FLOATS = {
-  ...EXACT_FLOATS,
-  fma: fusedByIntegers,
-  mix(a, b, t) {
-    const products = [a! * Math.fround(1 - t!), b! * t!] as const;
-    // Small products are rounded as if numbers had no least exponent.
-    const scale = products.every((product) => Math.abs(Math.fround(product)) < 2 ** -60) ? 2 ** 64 : 1;
-    const [p, q] = products.map((product) => Math.fround(product * scale)) as [number, number];
-    return Math.fround(p + q) / scale;
-  },
-};
+const EXACT: typeof EXACT_FLOATS = { ...EXACT_FLOATS, fma: fusedByIntegers };
 
 /** How far the functions of f32 may be from these, in units in the last place. */
 const UNITS: Readonly<Record<string, number>> = {
