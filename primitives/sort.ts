@@ -216,7 +216,9 @@ function sortRows<K extends SortKeys | SortKeyList, V extends Table>(
         bits,
         descending,
       );
-      return { keys: sorted as K, values } as never;
+      // The words stay in the order of their names, as those of all tables.
+      const words = Object.keys(keys).map((name) => [name, sorted[name as keyof typeof sorted]]);
+      return { keys: Object.fromEntries(words) as K, values } as never;
     }
     if (low !== undefined) {
       const order = permutationBy(context, given.flatMap(wordsToSort));

@@ -12,13 +12,16 @@ import {
   readPolygonRow,
 } from '../result-sets/csv.ts';
 import { emptyTile } from '../result-sets/tile-columns.ts';
+import { skipSpace } from '../result-sets/wkt.ts';
 import { textOf } from '../tables/csv/head.ts';
 import { type Fields, PLAIN, scanRows } from '../tables/csv/scan.ts';
+import { attributeColumns } from './attribute-columns.ts';
 import { need, needMore } from './byte-window.ts';
 import { beginPolygon, isFull } from './layer-columns.ts';
 import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import { HEAD_BYTES, type PolygonFormat } from './polygon-format.ts';
 import { appendTile } from './tile-polygon.ts';
+import { takeSrid } from './wkt-lines.ts';
 
 /** Delimited text with a column of well-known text. */
 export const CSV: PolygonFormat = {
@@ -46,18 +49,24 @@ function* readCsv(reading: Reading): Steps {
   const { window, input, options } = reading;
   yield* need(window, HEAD_BYTES, 0);
   const begun = beginRows(window.bytes.subarray(0, window.end), input.file);
-  let rows = begun.reading;
+  let rows = { ...begun.reading };
   window.at = begun.start;
-  let chosen: GeometryColumns | undefined;
+  let chosen: Chosen | undefined;
   let index = 0;
   for (;;) {
     const { fields, next } = scanRows(window.bytes.subarray(0, window.end), window.at, window.ended, rows);
     let row = 0;
+    if (chosen === undefined && fields.rows < 2 && !window.ended) {
+      // The first row after a header may tell the column of the geometry.
+      rows = { ...begun.reading };
+      yield* needMore(window);
+      continue;
+    }
     if (fields.rows > 0 && chosen === undefined) {
-      chosen = chooseColumns(fields, input.file, undefined, options.id);
+      const columns = chooseColumns(fields, input.file, undefined, options.id);
+      chosen = { ...columns, read: attributeColumns(reading, attributesOf(columns), () => true) };
       rows = { ...rows, columns: fields.columns };
       row = Number(chosen.header !== undefined);
-      reading.forZones.attributes?.list(attributeNames(chosen));
     }
     for (; row < fields.rows; row++) {
       if (isBlankRow(fields, row)) continue;
@@ -71,40 +80,49 @@ function* readCsv(reading: Reading): Steps {
   }
 }
 
-function attributeNames({ header = [], geometry }: GeometryColumns): string[] {
-  return header.filter((_, at) => at !== geometry);
+/** A column of attributes: its name, and its place among the columns. */
+interface Attribute {
+  readonly name: string;
+  readonly column: number;
 }
 
-function readRow(reading: Reading, fields: Fields, row: number, chosen: GeometryColumns, index: number): void {
+/** The columns of a text, and those that are read as attributes. */
+interface Chosen extends GeometryColumns {
+  readonly read: readonly Attribute[];
+}
+
+function attributesOf({ header = [], geometry }: GeometryColumns): Attribute[] {
+  return header.map((name, column) => ({ name, column })).filter(({ column }) => column !== geometry);
+}
+
+function readRow(reading: Reading, fields: Fields, row: number, chosen: Chosen, index: number): void {
   const { columns, input, forZones } = reading;
   const at = { index, file: input.file };
   const tile = emptyTile();
   try {
+    const start = fields.starts[row * fields.columns + chosen.geometry]!;
+    const geometry = { bytes: fields.bytes, at: start, end: fields.ends[row * fields.columns + chosen.geometry]! };
+    skipSpace(geometry);
+    takeSrid(reading, geometry, index);
     readPolygonRow(fields, row, tile, chosen, at);
   } catch (error) {
     throw placed(error, fields, row, index);
   }
+  const properties = propertiesOf(fields, row, chosen, at.file);
   beginPolygon(columns, nameOfRow(fields, row, chosen, at));
-  if (endRecord(reading, appendTile(columns, tile)))
-    forZones.attributes?.add(propertiesOf(fields, row, chosen, at.file));
+  if (endRecord(reading, appendTile(columns, tile))) forZones.attributes?.add(properties);
 }
 
 /** A number as JSON writes it, so that nothing is lost where it is read as a number. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** The values of a row besides its geometry, by the names of their columns. Empty fields without quotes are null. */
-function propertiesOf(
-  fields: Fields,
-  row: number,
-  { header = [], geometry }: GeometryColumns,
-  file: string,
-): Readonly<Record<string, unknown>> {
-  const values = header.flatMap((name, column): [string, unknown][] => {
+/** The attributes of a row by their names. Empty fields without quotes are null. */
+function propertiesOf(fields: Fields, row: number, { read }: Chosen, file: string): Readonly<Record<string, unknown>> {
+  const values = read.map(({ name, column }): [string, unknown] => {
     const at = row * fields.columns + column;
-    if (column === geometry) return [];
-    if (fields.kinds[at] === PLAIN && fields.starts[at] === fields.ends[at]) return [[name, null]];
+    if (fields.kinds[at] === PLAIN && fields.starts[at] === fields.ends[at]) return [name, null];
     const text = textOf(fields, at, file, fields.lines[row]);
-    return [[name, NUMBER.test(text) ? memberValueOf(text) : text]];
+    return [name, NUMBER.test(text) ? memberValueOf(text) : text];
   });
   return Object.fromEntries(values);
 }

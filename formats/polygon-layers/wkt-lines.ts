@@ -17,16 +17,23 @@ export const WKT: PolygonFormat = {
   name: 'wkt',
   title: 'WKT',
   endings: ['.wkt'],
-  tells: ({ head, start }) => BEGINNING.test(latin1Text(head, start, start + 40)),
+  tells: ({ head, start, ending }) => {
+    const text = latin1Text(head, start, Math.min(head.length, start + TELLING));
+    // A geometry of a CSV without a header is followed by a delimiter that well-known text does not have.
+    return BEGINNING.test(text) && !(/^\.[ct]sv$/.test(ending) && /^[^\r\n]*[;\t]/.test(text));
+  },
   open: () => wait<OpenedFormat>({ read: readWktLines, stated: undefined, geographic: false }),
 };
 
+/** Bytes at the start of a text that tell the format. */
+const TELLING = 4096;
+
 /**
- * Matches the start of a WKT text: a comment, or the keyword of a geometry. The number of a coordinate system may
- * precede the keyword.
+ * Matches the start of a WKT text: a comment, or the keyword of a geometry with what follows it. The number of a coordinate
+ * system may precede the keyword.
  */
 const BEGINNING =
-  /^(#|(SRID\s*=\s*\d+\s*;\s*)?(MULTI)?(POLYGON|POINT|LINESTRING|SURFACE|CURVE)|(SRID\s*=\s*\d+\s*;\s*)?GEOMETRYCOLLECTION)/i;
+  /^(#|(SRID\s*=\s*\d+\s*;\s*)?((MULTI)?(POLYGON|POINT|LINESTRING|SURFACE|CURVE)|GEOMETRYCOLLECTION)\s*(ZM|Z|M)?\s*(\(|EMPTY|$))/i;
 
 /**
  * Reads a text of geometries in well-known text. Each geometry begins on a new line, and may span several lines. The
@@ -112,7 +119,8 @@ function readGeometryText(reading: Reading, cursor: ByteCursor, { index, line }:
 
 const SRID = /^SRID\s*=\s*(\d+)\s*;/i;
 
-function takeSrid(reading: Reading, { bytes, at, end }: ByteCursor, index: number): void {
+/** Takes the coordinate system that well-known text states before a geometry. The first one is that of all. */
+export function takeSrid(reading: Reading, { bytes, at, end }: ByteCursor, index: number): void {
   const found = SRID.exec(latin1Text(bytes, at, Math.min(end, at + 40)));
   // PostGIS writes SRID 0 if the coordinate system is unknown.
   const srid = found === null || Number(found[1]) === 0 ? undefined : `EPSG:${Number(found[1])}`;

@@ -92,11 +92,28 @@ function holdsGeometry({ bytes, starts, ends }: Fields, at: number): boolean {
   return GEOMETRY.test(textBetween(bytes, starts[at]!, Math.min(ends[at]!, starts[at]! + TELLING)));
 }
 
-/** The first column that has a geometry in one of the rows, from the row `from` on. */
+const POLYGON = /^\s*(SRID=\d+;\s*)?((MULTI)?POLYGON|GEOMETRYCOLLECTION|(MULTI)?SURFACE)/i;
+
+/**
+ * The first column that has a polygon in one of the rows, from the row `from` on or, if none has, the first that has another
+ * geometry.
+ */
 function geometryAhead(fields: Fields, from: number): number | undefined {
   const { rows, columns } = fields;
-  for (let at = from * columns; at < rows * columns; at++) if (holdsGeometry(fields, at)) return at % columns;
-  return undefined;
+  let other: number | undefined;
+  for (let at = from * columns; at < rows * columns; at++) {
+    if (!holdsGeometry(fields, at)) continue;
+    const start = fields.starts[at]!;
+    if (POLYGON.test(textBetween(fields.bytes, start, start + TELLING))) return at % columns;
+    other ??= at % columns;
+  }
+  return other;
+}
+
+/** Whether a column has a geometry in one of the rows, from the row `from` on. */
+function isGeometry(fields: Fields, column: number, from: number): boolean {
+  for (let row = from; row < fields.rows; row++) if (holdsGeometry(fields, row * fields.columns + column)) return true;
+  return false;
 }
 
 function beginsWithHeader(fields: Fields, file: string): boolean {
@@ -165,7 +182,10 @@ export function chooseColumns(
     );
   };
   const from = Number(header !== undefined);
-  const geometry = stated(geometryColumn, 'the geometry') ?? named(GEOMETRY_NAMES) ?? geometryAhead(fields, from);
+  const ahead = geometryAhead(fields, from);
+  const likely = named(GEOMETRY_NAMES);
+  const isLikely = likely !== undefined && (ahead === undefined || isGeometry(fields, likely, from));
+  const geometry = stated(geometryColumn, 'the geometry') ?? (isLikely ? likely : ahead);
   // A text without rows has no polygons, whatever its columns.
   if (geometry === undefined && fields.rows > from) {
     const expected = 'a header with "wkt", or a field of well-known text';

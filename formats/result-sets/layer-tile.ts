@@ -24,8 +24,8 @@ const NOTED: Readonly<Record<string, string>> = {
  * Reads the polygons of a tile in a format of polygon layers, such as GeoJSON. Rings of fewer than three vertices and empty
  * geometries are left out, as in all tiles.
  *
- * If `idColumn` is given, polygons are named by this property. Otherwise a polygon is named by the feature's `id`, else
- * by its property `id`, else by its index in the file. An `id` that is a class name, as old versions of QuPath write
+ * If `idColumn` is given, polygons are named by this property. Otherwise a polygon of GeoJSON is named by the feature's
+ * `id`, else by its property `id`, else by its index in the file; one of another format by its id or its index. An `id` that is a class name, as old versions of QuPath write
  * (`PathDetectionObject`), is ignored.
  *
  * @throws FormatError or GeometryError; the error names the record.

@@ -109,13 +109,17 @@ async function load(): Promise<UnpackLerc> {
     } catch (cause) {
       throw faults.damaged(`LERC says "${messageOf(cause)}"`, cause);
     }
-    const { pixels, mask, bandMasks } = decoded;
+    const { pixels, mask, bandMasks, noDataValues } = decoded;
+    if (shape.isSwapped && noDataValues?.some((value) => value !== null))
+      throw faults.unsupported('LERC with nodata values of its own in the other byte order');
     const bands = pixels.map((values, band) => ({
       values: shape.isSwapped ? swapped(values, shape.sample) : values,
       mask: bandMasks?.[band] ?? mask ?? undefined,
+      none: noDataValues?.[band] ?? undefined,
     }));
     const only = bands[0]!;
-    const isPlain = heads.length === 1 && heads[0]!.depth === shape.samples && only.mask === undefined;
+    const isPlain =
+      heads.length === 1 && heads[0]!.depth === shape.samples && only.mask === undefined && only.none === undefined;
     return isPlain ? only.values : placeBands([...Array(first).fill(undefined), ...bands], heads, shape, faults);
   };
 }
@@ -152,8 +156,13 @@ function checkHead(head: LercHead, first: LercHead, shape: LercShape, room: numb
     throw faults.damaged('its LERC contradicts itself');
 }
 
-/** The values of a blob, and its mask, which is 0 where a cell has no value; undefined if no cell has one. */
-type Band = { readonly values: LercCells; readonly mask: Uint8Array | undefined } | undefined;
+/**
+ * The values of a blob, its mask, which is 0 where a cell has no value, and the value that stands for none in a sample (LERC
+ * 2.6); undefined if no cell has one.
+ */
+type Band =
+  | { readonly values: LercCells; readonly mask: Uint8Array | undefined; readonly none: number | undefined }
+  | undefined;
 
 /** Puts the samples of a cell beside each other, and marks cells that have no value. */
 function placeBands(
@@ -172,7 +181,11 @@ function placeBands(
     const band = valid === 0 ? undefined : bands[index];
     for (let cell = 0, to = index; cell < cells; cell++, to += samples) {
       const isThere = band !== undefined && (band.mask === undefined || band.mask[cell] !== 0);
-      if (isThere) for (let i = 0; i < depth; i++) placed[to + i] = band.values[cell * depth + i]!;
+      if (isThere)
+        for (let i = 0; i < depth; i++) {
+          const value = band.values[cell * depth + i]!;
+          placed[to + i] = value === band.none ? markOf(shape, faults) : value;
+        }
       else if (!isAlpha) placed.fill(markOf(shape, faults), to, to + depth);
       if (isAlpha) placed[to + depth] = isThere ? 255 : 0;
     }

@@ -7,6 +7,7 @@ import { openPolygonLayer, readPolygonLayer } from '../../../formats/polygon-lay
 import { POLYGON_FORMATS } from '../../../formats/polygon-layers/polygon-formats.ts';
 import { POLYGON_LAYER_FORMATS } from '../../../formats/polygon-layers/polygon-layer.ts';
 import { readZones } from '../../../formats/read-zones.ts';
+import { attributeReader } from '../../../formats/zone-attributes.ts';
 import { parseZones, type ZoneOptions } from '../../../formats/zones.ts';
 import { type Ring, ringsOf, topoJsonText, collection as wholeDegrees } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
@@ -256,6 +257,59 @@ describe('CSV with a column of well-known text', () => {
       ['big', 'i64', [617700169958293503n, 3n]],
       ['note', 'string', ['', null]],
     ]);
+  });
+
+  const square = (at: number): string => `POLYGON ((${at} 0, ${at + 1} 0, ${at} 1, ${at} 0))`;
+  const namesOf = (text: string, options?: ZoneOptions) => read(text, options).zones.names;
+
+  test('keeps attributes with their zones where a record cannot be read', async () => {
+    const [before, after] = [`id,wkt,a\nA,"${square(0)}",one\nB,"${square(1)}",`, `\nC,"${square(2)}",three\n`];
+    const bytes = Uint8Array.from([...bytesOf(before), 0xff, ...bytesOf(after)]);
+    const attributes = attributeReader(['a'], 'layer');
+    const { zones } = await readBytes(bytes, { onBadRecord: 'skip', format: 'csv' }, undefined, undefined, attributes);
+    expect(zones.names).toEqual(['A', 'C']);
+    expect(rowsOfColumn(attributes.finish().attributes[0]!.column)).toEqual(['one', 'three']);
+  });
+
+  test.prop([blockSizes, fc.integer({ min: 1, max: 5000 })])(
+    'finds the geometry in the first record, however long that and the blocks are',
+    async (sizes, vertices) => {
+      const ring = Array.from({ length: vertices }, (_, at) => `${at} ${at % 7}`);
+      const text = `nr,boundary\n7,"POLYGON ((${[...ring, ring[0]].join()}))"\n8,"${square(0)}"\n`;
+      const { zones } = await readBytes(bytesOf(text), { format: 'csv' }, sizes);
+      expect([zones.names, [...zones.polygons.polygonRings]]).toEqual([
+        ['0', '1'],
+        [0, 1, 2],
+      ]);
+    },
+  );
+
+  test('states the system of its geometries, as well-known text does', () => {
+    const across = 'POLYGON ((179 0, -179 0, -179 1, 179 0))';
+    const unwrap = { antimeridian: 'unwrap' } as const;
+    const { zones } = read(`id,wkt\nA,"SRID=4326;${across}"\n`, unwrap);
+    expect([zones.crs, [...zones.polygons.x]]).toEqual(['EPSG:4326', [179, 181, 181]]);
+    expect(() => read(`id,wkt\nA,"SRID=32631;${across}"\nB,"SRID=4326;${across}"\n`)).toThrow(
+      expect.objectContaining({ code: 'format/mixed-crs' }),
+    );
+  });
+
+  test('notes columns of equal names', () => {
+    const { attributes, notes } = read(`id,wkt,a,a\n1,"${square(0)}",x,y\n`, { attributes: ['a'] });
+    expect(rowsOfColumn(attributes![0]!.column)).toEqual(['x']);
+    expect(notes.map(({ code }) => code)).toContain('zones/repeated-attributes');
+  });
+
+  test.each([
+    [`polygon_id,wkt\nA,"${square(0)}"\n`, ['A']],
+    [`polygon,id\n"${square(0)}",A\n`, ['A']],
+    [`point_id,wkt\nA,"${square(0)}"\n`, ['0']],
+    [`${square(0)}\tA\n`, ['A']],
+    [`${square(0)};A\n`, ['A']],
+    [`id,center,outline\nA,POINT (1 1),"${square(0)}"\n`, ['A']],
+    [`id,shape,boundary\nA,round,"${square(0)}"\n`, ['A']],
+  ])('is told from well-known text, and its geometry from other columns: %j', (text, names) => {
+    expect(namesOf(text)).toEqual(names);
   });
 
   test('tells record and line of an error, and leaves out bad records on request', async () => {

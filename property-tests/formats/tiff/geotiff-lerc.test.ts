@@ -108,6 +108,19 @@ describe('LERC', () => {
     return Array.from((await source.read(whole)) as Uint8Array);
   };
 
+  test('of version 6 may mark samples without a value by one of its own', async () => {
+    const blob = encodeLerc({ ...plain, depth: 2, values: [...plain.values, ...plain.values], none: 5 });
+    const bands = { ...shape, bands: 2 };
+    for (const band of [1, 2]) {
+      const tiff = craftedTiff({ ...tagsOf(bands), gdalNodata: '99' }, blob);
+      const cells = [...(await (await openGeoTiff(tiff, { band })).read(whole))];
+      const own = Array.from({ length: 12 }, (_, cell) => (2 * cell + band - 1) % 12);
+      expect(cells).toEqual(own.map((value) => (value === 5 ? 99 : value)));
+    }
+    const unmarked = await openGeoTiff(craftedTiff(tagsOf(bands), blob));
+    await expect(unmarked.read(whole)).rejects.toMatchObject({ code: 'format/unmarked-cells' });
+  });
+
   test('of integers without a nodata value is refused where cells are missing, unless one is given', async () => {
     const mask = plain.values.map((value) => value !== 5);
     const blob = encodeLerc({ ...plain, mask });
