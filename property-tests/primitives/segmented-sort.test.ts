@@ -42,3 +42,21 @@ test('a single segment is sorted by several keys, with values, and the other row
   expect([...sorted.second]).toEqual([9, 2, 7, 5, 1, 3]);
   expect([...sorted.values]).toEqual([0, 2, 3, 1, 4, 5]);
 });
+
+test('the words of 64-bit keys may have any order, in one segment and in several', async () => {
+  const context = openReference();
+  const [hi, lo] = [context.column(Uint32Array.of(0, 1, 0)), context.column(Uint32Array.of(9, 4, 5))];
+  for (const offsets of [
+    [0, 3],
+    [0, 3, 3],
+  ]) {
+    for (const keys of [
+      { hi, lo },
+      { lo, hi },
+    ]) {
+      const sorted = q.segmentedSort(keys, context.column(Uint32Array.from(offsets)));
+      expect(await context.read(sorted)).toEqual({ hi: Uint32Array.of(0, 0, 1), lo: Uint32Array.of(5, 9, 4) });
+      expect(Object.keys(q.sort(keys))).toEqual(Object.keys(keys));
+    }
+  }
+});
