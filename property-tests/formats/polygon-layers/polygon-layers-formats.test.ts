@@ -271,7 +271,7 @@ describe('CSV with a column of well-known text', () => {
     expect(rowsOfColumn(attributes.finish().attributes[0]!.column)).toEqual(['one', 'three']);
   });
 
-  test.prop([blockSizes, fc.integer({ min: 1, max: 5000 })])(
+  test.prop([blockSizes, fc.integer({ min: 3, max: 5000 })])(
     'finds the geometry in the first record, however long that and the blocks are',
     async (sizes, vertices) => {
       const ring = Array.from({ length: vertices }, (_, at) => `${at} ${at % 7}`);
