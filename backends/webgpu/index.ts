@@ -30,6 +30,7 @@ export {
   defaultTuning,
   type LookBackTuning,
   type ReduceTuning,
+  type SetsTuning,
   type SweepTuning,
   type Tuning,
 } from './tuning/tuning.ts';

@@ -29,12 +29,19 @@ export interface PolygonTile {
 }
 
 /** The formats of result sets. */
-export type ResultSetFormat = LayerTileFormat | 'wkt' | 'csv' | 'boundaries' | 'png' | 'nifti' | 'coco';
+export type ResultSetFormat =
+  | 'geojson'
+  | 'geojson-lines'
+  | 'topojson'
+  | 'flatgeobuf'
+  | 'wkt'
+  | 'csv'
+  | 'boundaries'
+  | 'png'
+  | 'nifti'
+  | 'coco';
 
-/** Formats of polygon layers that tiles are read in. */
-export type LayerTileFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf';
-
-export const RESULT_SET_FORMATS: readonly ResultSetFormat[] = [
+const RESULT_SET_FORMATS: readonly ResultSetFormat[] = [
   'geojson',
   'geojson-lines',
   'topojson',

@@ -10,10 +10,7 @@ export type KeyRows = HostRows<{ readonly [name: string]: HostKind }>;
 
 /** The key columns of a table. */
 export function keysOf(kind: KeyKind, table: KeyColumns): SortKeys {
-  if (kind !== 'u64') return table.key as SortKeys;
-  // The words of keys may have any order.
-  const { lo, hi } = table as { lo: Column<'u32'>; hi: Column<'u32'> };
-  return Number(lo.length) % 2 === 0 ? { lo, hi } : { hi, lo };
+  return (kind === 'u64' ? { lo: table.lo, hi: table.hi } : table.key) as SortKeys;
 }
 
 /** Converts the key of a row to a number. Such numbers compare like the keys. */
