@@ -1,4 +1,4 @@
-import { resized } from '../formats/resized.ts';
+import { resized } from '../formats/bytes/byte-arrays.ts';
 import { turn } from '../primitives/host/turn.ts';
 
 /**

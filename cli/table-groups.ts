@@ -1,7 +1,7 @@
 import { atOnce } from '../algorithms/stretches.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { hostColumn } from '../algorithms/tables/rows.ts';
-import { resized } from '../formats/resized.ts';
+import { resized } from '../formats/bytes/byte-arrays.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import { storedType } from '../formats/tables/stored-type.ts';
 import type { TableField } from '../formats/tables/table-file.ts';

@@ -1,5 +1,5 @@
 import type { HostColumn } from '../algorithms/tables/index.ts';
-import { resized } from '../formats/resized.ts';
+import { resized } from '../formats/bytes/byte-arrays.ts';
 import { isSet } from '../formats/tables/bits.ts';
 import type { PartTotal } from './table-totals.ts';
 

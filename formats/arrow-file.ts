@@ -1,5 +1,5 @@
 import { type Column, tableFromColumns, tableToIPC } from '@uwdata/flechette';
-import { viewOf } from './bytes.ts';
+import { viewOf } from './bytes/byte-arrays.ts';
 
 /**
  * Writes an Arrow IPC file piece by piece. Only the positions of the record batches (24 bytes each) stay in memory

@@ -1,7 +1,7 @@
 import { CapacityError, GeometryError } from '../primitives/checks/errors.ts';
 import { withArticle } from '../primitives/checks/given.ts';
+import { resized } from './bytes/byte-arrays.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
-import { resized } from './resized.ts';
 
 /** Two columns of coordinates to which vertices are appended. `length` is the number of vertices. */
 export interface Vertices {

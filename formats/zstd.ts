@@ -1,4 +1,4 @@
-import { viewOf } from './bytes.ts';
+import { viewOf } from './bytes/byte-arrays.ts';
 
 /**
  * A function that decompresses bytes. `length` is the decompressed length, or more. If the bytes are damaged, or decompress

@@ -1,6 +1,6 @@
 import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
+import { latin1Text } from '../bytes/byte-arrays.ts';
 import { type Steps, wait } from '../bytes/steps.ts';
-import { latin1Text } from '../bytes/text.ts';
 import { memberValueOf } from '../json-value.ts';
 import { placeIn } from '../result-sets/byte-cursor.ts';
 import {

@@ -1,8 +1,7 @@
 import { listNames } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { utf8Text, viewOf } from '../bytes/byte-arrays.ts';
 import { type Steps, wait } from '../bytes/steps.ts';
-import { utf8Text } from '../bytes/text.ts';
-import { viewOf } from '../bytes.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, withWindow } from './byte-window.ts';

@@ -1,7 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { beginsWith, viewOf } from '../bytes/byte-arrays.ts';
 import type { Steps } from '../bytes/steps.ts';
-import { beginsWith } from '../bytes/text.ts';
-import { viewOf } from '../bytes.ts';
 import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { readBinaryRing } from './binary-rings.ts';

@@ -1,5 +1,5 @@
+import { utf8Text } from '../bytes/byte-arrays.ts';
 import type { Steps } from '../bytes/steps.ts';
-import { utf8Text } from '../bytes/text.ts';
 import { statedCrs } from '../feature.ts';
 import { jsonValueOf } from '../json-value.ts';
 import { membersOf, skipJsonSpace } from '../result-sets/json-spans.ts';

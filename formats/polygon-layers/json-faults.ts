@@ -1,6 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { utf8Text } from '../bytes/byte-arrays.ts';
 import { eachOf, type Steps } from '../bytes/steps.ts';
-import { utf8Text } from '../bytes/text.ts';
 import { findJsonFault } from '../json-syntax.ts';
 import type { LayerInput } from './layer-input.ts';
 

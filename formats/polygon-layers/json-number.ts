@@ -1,4 +1,4 @@
-import { latin1Text } from '../bytes/text.ts';
+import { latin1Text } from '../bytes/byte-arrays.ts';
 
 const MINUS = 45;
 const PLUS = 43;

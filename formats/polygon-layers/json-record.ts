@@ -1,6 +1,5 @@
-import { beginsWith } from '../bytes/text.ts';
+import { beginsWith, resized } from '../bytes/byte-arrays.ts';
 import { jsonValueOf } from '../json-value.ts';
-import { resized } from '../resized.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
 import {
   type CoordinateColumns,

@@ -1,6 +1,6 @@
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
-import { resized } from '../resized.ts';
+import { resized } from '../bytes/byte-arrays.ts';
 import { dropClosingVertex, emptyVertices, followOuterRings, isFlat, readJumps, type Vertices } from '../rings.ts';
 
 /** Columns to which polygons are appended, and statistics of all polygons read so far. */

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { latin1Text } from '../bytes/byte-arrays.ts';
 import type { Steps } from '../bytes/steps.ts';
-import { latin1Text } from '../bytes/text.ts';
 import { withoutGz } from '../gzip.ts';
 import { beginsArray, beginsObject, skipJsonSpace } from '../result-sets/json-spans.ts';
 import { type ByteWindow, closeWindow, need, openWindow } from './byte-window.ts';

@@ -1,6 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { viewOf } from '../bytes/byte-arrays.ts';
 import { type Steps, wait } from '../bytes/steps.ts';
-import { viewOf } from '../bytes.ts';
 import { truncated } from '../tiff/byte-source.ts';
 import { type ByteWindow, closeWindow, need, offsetOf, withWindow } from './byte-window.ts';
 import type { LayerInput } from './layer-input.ts';

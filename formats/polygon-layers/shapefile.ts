@@ -1,7 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { utf8Text, viewOf } from '../bytes/byte-arrays.ts';
 import { type Steps, wait } from '../bytes/steps.ts';
-import { utf8Text } from '../bytes/text.ts';
-import { viewOf } from '../bytes.ts';
 import type { FeaturePlace, FoundGeometries } from '../feature.ts';
 import { nameText } from '../record-name.ts';
 import { truncated } from '../tiff/byte-source.ts';

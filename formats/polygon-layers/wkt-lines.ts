@@ -1,6 +1,6 @@
 import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
+import { latin1Text } from '../bytes/byte-arrays.ts';
 import { type Steps, wait } from '../bytes/steps.ts';
-import { latin1Text } from '../bytes/text.ts';
 import { isGeographicCrs } from '../crs.ts';
 import { type ByteCursor, char, endsLine, malformedText } from '../result-sets/byte-cursor.ts';
 import { beginPolygonNamed, emptyTile } from '../result-sets/tile-columns.ts';

@@ -1,5 +1,5 @@
+import { latin1Text } from '../bytes/byte-arrays.ts';
 import type { Steps } from '../bytes/steps.ts';
-import { latin1Text } from '../bytes/text.ts';
 import { char } from '../result-sets/byte-cursor.ts';
 import { kindOfKeyword } from '../result-sets/wkt.ts';
 import { type ByteWindow, needMore } from './byte-window.ts';

@@ -1,7 +1,6 @@
 import { quoteName } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
-import { latin1Text } from '../bytes/text.ts';
-import { SEPARATOR_LINE, separatorLine } from '../csv-separator.ts';
+import { latin1Text } from '../bytes/byte-arrays.ts';
 import { textOf } from '../tables/csv/head.ts';
 import {
   bytesOfFirstLine,
@@ -10,7 +9,9 @@ import {
   isBlank,
   PLAIN,
   type Reading,
+  SEPARATOR_LINE,
   scanRows,
+  separatorLine,
   skipBlankLines,
 } from '../tables/csv/scan.ts';
 import { type ByteCursor, char, malformedText, placeIn, startOf, textBetween } from './byte-cursor.ts';

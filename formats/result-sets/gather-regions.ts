@@ -1,7 +1,7 @@
 import { BYTES_PER_RUN, type LabelRegions } from '../../algorithms/label-images/label-regions.ts';
 import type { ErrorPlace } from '../../primitives/checks/errors.ts';
+import { resized } from '../bytes/byte-arrays.ts';
 import { overMemory } from '../memory.ts';
-import { resized } from '../resized.ts';
 import type { LabelRows, Labels } from './label-rows.ts';
 
 /** Which pixels form a region: those of a 4-connected component of equal labels, or all pixels with the same label. */

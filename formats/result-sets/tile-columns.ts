@@ -1,9 +1,9 @@
 import { type NoteTally, noteTally } from '../../algorithms/notes.ts';
 import { repeatedRows, textAt } from '../../algorithms/text-column.ts';
+import { resized } from '../bytes/byte-arrays.ts';
 import { LEFT_OUT_SENTENCES } from '../left-out.ts';
 import { overMemory } from '../memory.ts';
 import { ringsThat } from '../polygon-notes.ts';
-import { resized } from '../resized.ts';
 import { isFlat } from '../rings.ts';
 import type { PolygonTile } from './result-set.ts';
 

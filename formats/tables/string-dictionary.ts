@@ -1,6 +1,5 @@
 import { CapacityError } from '../../primitives/checks/errors.ts';
-import { latin1Text } from '../bytes/text.ts';
-import { resized } from '../resized.ts';
+import { latin1Text, resized } from '../bytes/byte-arrays.ts';
 
 /** The distinct strings of a column, in order of first occurrence. */
 export interface StringDictionary {

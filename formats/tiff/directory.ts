@@ -1,5 +1,5 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
-import { viewOf } from '../bytes.ts';
+import { viewOf } from '../bytes/byte-arrays.ts';
 import { type ByteSource, truncated } from './byte-source.ts';
 
 /** Numbers of the tags that this package uses, from TIFF 6.0, GeoTIFF 1.1 and GDAL. */

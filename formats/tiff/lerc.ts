@@ -1,7 +1,7 @@
 import type { LercData } from 'lerc';
 import { SAMPLE_BYTES } from '../../algorithms/geometry/raster.ts';
 import { messageOf } from '../../primitives/checks/message-of.ts';
-import { viewOf } from '../bytes.ts';
+import { viewOf } from '../bytes/byte-arrays.ts';
 import type { CodecFaults } from '../codec-faults.ts';
 import { CELL_ARRAYS, swappedBytes } from './samples.ts';
 

@@ -1,4 +1,4 @@
-import { viewOf } from '../../bytes.ts';
+import { viewOf } from '../../bytes/byte-arrays.ts';
 import {
   type FlatTable,
   rootTable,

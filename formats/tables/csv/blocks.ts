@@ -1,4 +1,4 @@
-import { joinedBytes } from '../../bytes/text.ts';
+import { joinedBytes } from '../../bytes/byte-arrays.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { LONGEST_RECORD, longRecord, openQuote, type Reading } from './scan.ts';
 

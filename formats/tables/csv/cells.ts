@@ -1,5 +1,5 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
-import { latin1Text } from '../../bytes/text.ts';
+import { latin1Text } from '../../bytes/byte-arrays.ts';
 import { numberEnd, readJsonNumber } from '../../polygon-layers/json-number.ts';
 import { bitWords, setBits } from '../bits.ts';
 import type { StringDictionary } from '../string-dictionary.ts';

@@ -1,13 +1,22 @@
 import type { Note } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
-import { latin1Text } from '../../bytes/text.ts';
-import { SEPARATOR_LINE, separatorLine } from '../../csv-separator.ts';
+import { latin1Text } from '../../bytes/byte-arrays.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { checkNames } from '../table-errors.ts';
 import type { TableOptions } from '../table-file.ts';
 import { blocksOf, checkLength } from './blocks.ts';
 import { isNumberOrTime } from './infer.ts';
-import { bytesOfFirstLine, ESCAPED, type Fields, type Reading, scanRows, skipBlankLines, unescaped } from './scan.ts';
+import {
+  bytesOfFirstLine,
+  ESCAPED,
+  type Fields,
+  type Reading,
+  SEPARATOR_LINE,
+  scanRows,
+  separatorLine,
+  skipBlankLines,
+  unescaped,
+} from './scan.ts';
 
 /** What the first lines of a CSV say: the names of the columns, the delimiter, and where rows begin. */
 export interface Head {

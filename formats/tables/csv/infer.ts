@@ -1,4 +1,4 @@
-import { latin1Text } from '../../bytes/text.ts';
+import { latin1Text } from '../../bytes/byte-arrays.ts';
 import { parseTime } from './times.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { FormatError } from '../../../primitives/checks/errors.ts';
-import { resized } from '../../resized.ts';
+import { resized } from '../../bytes/byte-arrays.ts';
 import { endsLine } from '../../result-sets/byte-cursor.ts';
 
 /** The byte ranges of the fields of some rows. Fields are stored row by row. */
@@ -245,3 +245,16 @@ export function longRecord({ file, line }: Reading): FormatError {
     place: { file, line },
   });
 }
+
+/**
+ * Reads a first line such as `sep=;`, by which spreadsheets state the delimiter of a CSV.
+ *
+ * @returns The delimiter, and the number of characters of the line with its end; undefined if there is no such line.
+ */
+export function separatorLine(text: string): { readonly delimiter: string; readonly length: number } | undefined {
+  const found = /^("?)sep=([\t -~])\1(?:\r\n|\r|\n|$)/i.exec(text);
+  return found === null ? undefined : { delimiter: found[2]!, length: found[0].length };
+}
+
+/** Number of characters at the start of a text that can be such a line. */
+export const SEPARATOR_LINE = 10;

@@ -1,5 +1,5 @@
 import { daysOf } from '../../../algorithms/tables/dates.ts';
-import { latin1Text } from '../../bytes/text.ts';
+import { latin1Text } from '../../bytes/byte-arrays.ts';
 
 /** A date or time in a cell. */
 export interface Time {

@@ -1,6 +1,6 @@
 import { type Note, quoteName } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
-import { utf8Text } from '../../bytes/text.ts';
+import { utf8Text } from '../../bytes/byte-arrays.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import type { DeclaredType, FieldType, TableField, TableOptions } from '../table-file.ts';
 import type { Head } from './head.ts';

@@ -1,3 +1,8 @@
+/** A `DataView` of the same memory; no bytes are copied. */
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** The text that bytes spell in UTF-8. A byte-order mark stays; bytes that are not UTF-8 become U+FFFD. */
@@ -31,4 +36,11 @@ export function joinedBytes(parts: readonly Uint8Array[]): Uint8Array {
     at += part.length;
   }
   return joined;
+}
+
+/** Copies an array to a longer one. The added elements are 0. */
+export function resized<A extends Float64Array | Uint32Array | Int32Array | Uint8Array>(array: A, length: number): A {
+  const longer = new (array.constructor as new (length: number) => A)(length);
+  longer.set(array);
+  return longer;
 }
