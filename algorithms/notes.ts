@@ -63,3 +63,8 @@ const LONGEST_NAME = 60;
 export function quoteName(name: string): string {
   return JSON.stringify(name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name);
 }
+
+/** Text whose control characters, which a terminal would obey, are written as `\u001b`. */
+export function escapeControls(text: string): string {
+  return text.replace(/\p{Cc}/gu, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}

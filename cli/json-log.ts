@@ -1,4 +1,4 @@
-import { escapeControls } from '../formats/escape-controls.ts';
+import { escapeControls } from '../algorithms/notes.ts';
 import { failureFields } from './failure.ts';
 import type { Log, LogStream } from './log.ts';
 

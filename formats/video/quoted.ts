@@ -1,4 +1,4 @@
-import { escapeControls } from '../escape-controls.ts';
+import { escapeControls } from '../../algorithms/notes.ts';
 
 const MAX_LETTERS = 40;
 
