@@ -1,6 +1,6 @@
 import type { MatchMethod } from '../algorithms/cross-compare/matching.ts';
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import type { ResultSetFormat } from '../formats/result-sets/result-set.ts';
+import { RESULT_SET_FORMATS, type ResultSetFormat } from '../formats/result-sets/result-set.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
   BACKEND_SPECS,
@@ -51,20 +51,6 @@ export interface CompareOptions extends ComputeOptions {
   readonly report: string | undefined;
   readonly trace: string | undefined;
 }
-
-/** The formats of sets, by name: help is shown without loading their readers. */
-const RESULT_SET_FORMATS: readonly ResultSetFormat[] = [
-  'geojson',
-  'geojson-lines',
-  'topojson',
-  'flatgeobuf',
-  'wkt',
-  'csv',
-  'boundaries',
-  'png',
-  'nifti',
-  'coco',
-];
 
 export const COMPARE_SPECS: readonly OptionSpec[] = [
   { name: 'out', group: 'Output', value: 'FILE', help: 'all figures as JSON; - is stdout, instead of J′ alone' },

@@ -21,15 +21,20 @@ export function latin1Text(bytes: Uint8Array, from = 0, to: number = bytes.lengt
 /** Arguments of one call. */
 const PIECE = 1024;
 
-/** Whether bytes begin with others. */
+/** Whether the bytes from `start` on begin with others. */
 export function beginsWith(bytes: Uint8Array, start: number, begin: Uint8Array): boolean {
   for (let at = 0; at < begin.length; at++) if (bytes[start + at] !== begin[at]) return false;
   return true;
 }
 
-/** The bytes of several arrays, one after the other. */
-export function joinedBytes(parts: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+/** The elements of several arrays, one after the other. A single array is not copied. */
+export function joinedArrays<A extends Float64Array | Uint32Array | Uint8Array>(
+  parts: readonly A[],
+  Kind: new (length: number) => A,
+): A {
+  const [only] = parts;
+  if (parts.length === 1) return only!;
+  const joined = new Kind(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
     joined.set(part, at);

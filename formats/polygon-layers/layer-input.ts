@@ -2,7 +2,7 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
-import { joinedBytes } from '../bytes/byte-arrays.ts';
+import { joinedArrays } from '../bytes/byte-arrays.ts';
 import { eachOf, type Steps } from '../bytes/steps.ts';
 import { fileError } from '../file-error.ts';
 import { gunzipBlocks, isGzip, unpacked } from '../gzip.ts';
@@ -164,7 +164,7 @@ export function* readWhole(input: LayerInput, max: number, signal?: AbortSignal)
   if (input.size > max) throw tooLarge(input, max);
   const parts: Uint8Array[] = [];
   yield* eachOf(input.blocks(signal), (block) => parts.push(block.slice()) > 0);
-  return joinedBytes(parts);
+  return joinedArrays(parts, Uint8Array);
 }
 
 function tooLarge({ file, size }: LayerInput, max: number): FormatError {

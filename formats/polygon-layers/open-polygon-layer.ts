@@ -4,6 +4,7 @@ import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { FormatError, type OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import { aText } from '../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
+import { joinedArrays } from '../bytes/byte-arrays.ts';
 import { finished, type Steps, taken, taking } from '../bytes/steps.ts';
 import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { noPolygonsError } from '../feature.ts';
@@ -259,9 +260,19 @@ function joined(parts: readonly Polygons[]): Polygons {
   return {
     polygonRings: joinedStarts(parts.map(({ polygonRings }) => polygonRings)),
     ringVertices: joinedStarts(parts.map(({ ringVertices }) => ringVertices)),
-    ringParts: joinedParts(parts.map(({ ringParts = new Uint32Array() }) => ringParts)),
-    x: joinedColumns(parts.map(({ x }) => x)),
-    y: joinedColumns(parts.map(({ y }) => y)),
+    // The parts of each polygon are numbered separately, so no offset is needed.
+    ringParts: joinedArrays(
+      parts.map(({ ringParts = new Uint32Array() }) => ringParts),
+      Uint32Array,
+    ),
+    x: joinedArrays(
+      parts.map(({ x }) => x),
+      Float64Array,
+    ),
+    y: joinedArrays(
+      parts.map(({ y }) => y),
+      Float64Array,
+    ),
   };
 }
 
@@ -277,29 +288,6 @@ function joinedStarts(parts: readonly Uint32Array[]): Uint32Array {
     for (let row = 1; row < part.length; row++) starts[++at] = before + part[row]!;
   }
   return starts;
-}
-
-/** Concatenates columns of part numbers. The parts of each polygon are numbered separately, so no offset is needed. */
-function joinedParts(parts: readonly Uint32Array[]): Uint32Array {
-  const column = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    column.set(part, at);
-    at += part.length;
-  }
-  return column;
-}
-
-function joinedColumns(parts: readonly Float64Array[]): Float64Array {
-  const [only] = parts;
-  if (parts.length === 1) return only!;
-  const column = new Float64Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    column.set(part, at);
-    at += part.length;
-  }
-  return column;
 }
 
 function gzippedBinary(format: PolygonLayerFormat, file: string): FormatError {

@@ -41,7 +41,7 @@ export type ResultSetFormat =
   | 'nifti'
   | 'coco';
 
-const RESULT_SET_FORMATS: readonly ResultSetFormat[] = [
+export const RESULT_SET_FORMATS: readonly ResultSetFormat[] = [
   'geojson',
   'geojson-lines',
   'topojson',

@@ -1,4 +1,4 @@
-import { joinedBytes } from '../../bytes/byte-arrays.ts';
+import { joinedArrays } from '../../bytes/byte-arrays.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';
 import { LONGEST_RECORD, longRecord, openQuote, type Reading } from './scan.ts';
 
@@ -20,14 +20,14 @@ export async function* blocksOf(input: LayerInput, signal?: AbortSignal): AsyncG
     parts.push(block.slice());
     bytes += block.length;
     if (bytes < wanted) continue;
-    const whole: CsvBlock = { bytes: joinedBytes(parts), last: false, left: undefined };
+    const whole: CsvBlock = { bytes: joinedArrays(parts, Uint8Array), last: false, left: undefined };
     yield whole;
     const rest = whole.bytes.subarray(whole.left ?? 0);
     // If the block contains no complete row, wait until twice as many bytes are available before scanning again.
     wanted = rest.length === bytes ? 2 * bytes : 0;
     [parts, bytes] = [[rest], rest.length];
   }
-  if (bytes > 0) yield { bytes: joinedBytes(parts), last: true, left: undefined };
+  if (bytes > 0) yield { bytes: joinedArrays(parts, Uint8Array), last: true, left: undefined };
 }
 
 export function checkLength({ bytes }: CsvBlock, from: number, reading: Reading): void {
