@@ -32,6 +32,8 @@ export function* readCollection(reading: Reading): Steps {
   yield* skipMark(window);
   const first = yield* token(window);
   if (first === OPEN_ARRAY) {
+    // An array has no name.
+    checkLayer(reading, {});
     yield* readFeatures(reading, record);
     yield* requireEnd(reading);
     return;

@@ -463,6 +463,7 @@ describe('unreadable zones', () => {
     expect(parseZones(`[${feature}, null, ${feature}]`).zones.names).toEqual(['0', '2']);
     expect(refusal('[7]')).toMatchObject({ code: 'format/malformed-geojson', place: { record: 0 } });
     expect(refusal('[]7')).toMatchObject({ code: 'format/json-syntax' });
+    expect(refusal('[]', { layer: 'a' })).toMatchObject({ code: 'usage/unknown-layer' });
   });
 
   const edits = fc.array(
