@@ -1,5 +1,5 @@
 import type { Note } from '../algorithms/notes.ts';
-import { escapeControls } from '../algorithms/notes.ts';
+import { escapeControls } from '../algorithms/quoted-names.ts';
 import { describeFailure } from './failure.ts';
 import type { Log, LogStream, RunSummary } from './log.ts';
 import { progressBar } from './progress-bar.ts';

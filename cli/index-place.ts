@@ -1,7 +1,7 @@
 import { collapsedPolygons } from '../algorithms/geometry/collapsed.ts';
 import { type FillRule, overlapSentence, type Polygons, type Zones } from '../algorithms/geometry/polygons.ts';
 import { sheetsOf } from '../algorithms/geometry/sheets.ts';
-import { type Note, type NoteTally, quoteName } from '../algorithms/notes.ts';
+import type { Note, NoteTally } from '../algorithms/notes.ts';
 import { comeRound } from '../algorithms/quadrants/come-round.ts';
 import {
   DOMAIN_STEPS,
@@ -11,6 +11,7 @@ import {
   stepOf,
 } from '../algorithms/quadrants/domain.ts';
 import { MAX_STEP, placePolygons } from '../algorithms/queries/place-polygons.ts';
+import { quoteName } from '../algorithms/quoted-names.ts';
 import { isGeographicCrs } from '../formats/crs.ts';
 import { GeometryError } from '../primitives/checks/errors.ts';
 

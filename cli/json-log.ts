@@ -1,4 +1,4 @@
-import { escapeControls } from '../algorithms/notes.ts';
+import { escapeControls } from '../algorithms/quoted-names.ts';
 import { failureFields } from './failure.ts';
 import type { Log, LogStream } from './log.ts';
 

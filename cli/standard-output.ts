@@ -1,5 +1,5 @@
 import { fstatSync, readFileSync, statSync } from 'node:fs';
-import { escapeControls } from '../algorithms/notes.ts';
+import { escapeControls } from '../algorithms/quoted-names.ts';
 import type { FileChunks } from '../formats/text-chunks.ts';
 import { QuadrilleError } from '../primitives/checks/errors.ts';
 

@@ -1,4 +1,5 @@
-import { listNames, type Note } from '../algorithms/notes.ts';
+import type { Note } from '../algorithms/notes.ts';
+import { listNames } from '../algorithms/quoted-names.ts';
 import type { TableFile } from '../formats/tables/table-file.ts';
 import { counted, grouped } from './grouped.ts';
 import type { RunSummary } from './log.ts';

@@ -1,4 +1,5 @@
-import { listNames, type Note } from '../algorithms/notes.ts';
+import type { Note } from '../algorithms/notes.ts';
+import { listNames } from '../algorithms/quoted-names.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import type { RowsOf } from '../formats/zonal-json.ts';
 import type { ZoneAttribute } from '../formats/zone-attributes.ts';

@@ -1,5 +1,6 @@
 import { basename, extname } from 'node:path';
-import { listNames, type Note } from '../algorithms/notes.ts';
+import type { Note } from '../algorithms/notes.ts';
+import { listNames } from '../algorithms/quoted-names.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 

@@ -1,4 +1,4 @@
-import { quoteName } from '../algorithms/notes.ts';
+import { quoteName } from '../algorithms/quoted-names.ts';
 import { FormatError, type QuadrilleError } from '../primitives/checks/errors.ts';
 import { latin1Text } from './bytes/byte-arrays.ts';
 import { numberEnd, readJsonNumber } from './polygon-layers/json-number.ts';

@@ -1,4 +1,4 @@
-import { quoteName } from '../algorithms/notes.ts';
+import { quoteName } from '../algorithms/quoted-names.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { normalizeCrs } from './crs.ts';
 import { IncompleteRecord } from './left-out.ts';

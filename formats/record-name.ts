@@ -1,4 +1,4 @@
-import { quoteName } from '../algorithms/notes.ts';
+import { quoteName } from '../algorithms/quoted-names.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { describeFeature, type FeaturePlace, isJsonObject } from './feature.ts';
 import { IncompleteRecord } from './left-out.ts';

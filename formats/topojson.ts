@@ -1,6 +1,6 @@
 import { feature as expand } from 'topojson-client';
 import type { Polygon, Topology } from 'topojson-specification';
-import { listNames } from '../algorithms/notes.ts';
+import { listNames } from '../algorithms/quoted-names.ts';
 import { CapacityError, FormatError } from '../primitives/checks/errors.ts';
 import {
   describeFeature,

@@ -1,4 +1,5 @@
-import { listNames, type Note, quoteName } from '../algorithms/notes.ts';
+import type { Note } from '../algorithms/notes.ts';
+import { listNames, quoteName } from '../algorithms/quoted-names.ts';
 import type { HostColumn } from '../algorithms/tables/host-table.ts';
 import { FormatError, type OutOfMemoryError } from '../primitives/checks/errors.ts';
 import { isJsonObject } from './feature.ts';

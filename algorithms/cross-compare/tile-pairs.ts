@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../primitives/checks/errors.ts';
 import { byCodeUnits } from '../../primitives/host/code-units.ts';
-import { listNames, type Note } from '../notes.ts';
+import type { Note } from '../notes.ts';
+import { listNames } from '../quoted-names.ts';
 import type { BothSides } from './totals.ts';
 
 /** A tile of side p and the matching tile of side q. One of them may be missing, but not both. */

@@ -1,4 +1,4 @@
-import { listNames } from '../../algorithms/notes.ts';
+import { listNames } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { utf8Text, viewOf } from '../bytes/byte-arrays.ts';
 import { type Steps, wait } from '../bytes/steps.ts';

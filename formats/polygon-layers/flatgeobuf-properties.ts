@@ -1,4 +1,4 @@
-import { listNames } from '../../algorithms/notes.ts';
+import { listNames } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { describeFeature, type FeaturePlace } from '../feature.ts';
 import { missingProperty, nameText } from '../record-name.ts';

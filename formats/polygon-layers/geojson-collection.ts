@@ -1,4 +1,4 @@
-import { quoteName } from '../../algorithms/notes.ts';
+import { quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import type { Steps } from '../bytes/steps.ts';
 import { isJsonObject, type JsonObject, nullRecord, statedCrs } from '../feature.ts';

@@ -1,6 +1,6 @@
 import type { Dirent } from 'node:fs';
 import { join } from 'node:path';
-import { listNames, quoteName } from '../../algorithms/notes.ts';
+import { listNames, quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { byCodeUnits } from '../../primitives/host/code-units.ts';
 import { type FileKind, kindOf } from './file-kind.ts';

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
+import type { Note } from '../../algorithms/notes.ts';
+import { listNames, quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { isJsonObject, type JsonObject } from '../feature.ts';
 import { fileError } from '../file-error.ts';

@@ -1,5 +1,6 @@
 import type { ImageSize } from '../../algorithms/cross-compare/tile-comparison.ts';
-import { type Note, quoteName } from '../../algorithms/notes.ts';
+import type { Note } from '../../algorithms/notes.ts';
+import { quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
 import { withArticle } from '../../primitives/checks/given.ts';
 import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';

@@ -1,4 +1,5 @@
-import { listNames, type Note } from '../../algorithms/notes.ts';
+import type { Note } from '../../algorithms/notes.ts';
+import { listNames } from '../../algorithms/quoted-names.ts';
 import { textColumnOf } from '../../algorithms/text-column.ts';
 import type { TextColumn } from './result-set.ts';
 

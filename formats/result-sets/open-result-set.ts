@@ -1,7 +1,8 @@
 import type { Dirent, Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { listNames, type Note, quoteName } from '../../algorithms/notes.ts';
+import type { Note } from '../../algorithms/notes.ts';
+import { listNames, quoteName } from '../../algorithms/quoted-names.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { aText, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';

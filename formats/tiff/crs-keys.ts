@@ -1,5 +1,6 @@
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
-import { type Note, quoteName } from '../../algorithms/notes.ts';
+import type { Note } from '../../algorithms/notes.ts';
+import { quoteName } from '../../algorithms/quoted-names.ts';
 import type { FormatError } from '../../primitives/checks/errors.ts';
 import { TAG, type TiffDirectory } from './directory.ts';
 

@@ -1,4 +1,4 @@
-import { escapeControls } from '../../algorithms/notes.ts';
+import { escapeControls } from '../../algorithms/quoted-names.ts';
 
 const MAX_LETTERS = 40;
 

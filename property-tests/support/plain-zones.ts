@@ -1,5 +1,6 @@
 import type { Zones } from '../../algorithms/geometry/polygons.ts';
-import { type Note, noteTally, quoteName } from '../../algorithms/notes.ts';
+import { type Note, noteTally } from '../../algorithms/notes.ts';
+import { quoteName } from '../../algorithms/quoted-names.ts';
 import { findNoLatitude, isGeographicCrs, normalizeCrs } from '../../formats/crs.ts';
 import {
   describeFeature,

@@ -1,4 +1,5 @@
-import { type Note, quoteName } from '../../../algorithms/notes.ts';
+import type { Note } from '../../../algorithms/notes.ts';
+import { quoteName } from '../../../algorithms/quoted-names.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
 import { utf8Text } from '../../bytes/byte-arrays.ts';
 import type { LayerInput } from '../../polygon-layers/layer-input.ts';

@@ -1,0 +1,17 @@
+/** Quotes the first `shown` names, and adds "and others" if there are more. */
+export function listNames(names: readonly string[], shown: number): string {
+  const listed = names.slice(0, shown).map(quoteName).join(', ');
+  return names.length > shown ? `${listed} and others` : listed;
+}
+
+const LONGEST_NAME = 60;
+
+/** Quotes a name from a file for a message. A long name is truncated. */
+export function quoteName(name: string): string {
+  return JSON.stringify(name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name);
+}
+
+/** Text whose control characters, which a terminal would obey, are written as `\u001b`. */
+export function escapeControls(text: string): string {
+  return text.replace(/\p{Cc}/gu, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
