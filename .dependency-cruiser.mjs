@@ -70,7 +70,7 @@ export default {
       name: 'packed rasters need no Node',
       comment: 'Readers of packed rasters stand on `ByteSource`, whatever the bytes come from.',
       severity: 'error',
-      from: { path: '^formats/packed-rasters/' },
+      from: { path: '^formats/rasters/packed/' },
       to: { dependencyTypes: ['core'] },
     },
     {

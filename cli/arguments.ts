@@ -1,7 +1,7 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { OnBadRecord } from '../formats/left-out.ts';
+import type { ZoneOptions } from '../formats/polygons/zones.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import type { ZoneOptions } from '../formats/zones.ts';
 import { type OptionSpec, type OptionValues, parsed, text } from './command-line.ts';
 import { MEMORY_SPEC, type MemoryOptions, parseMemory } from './memory.ts';
 import { parseCount, parseCrs } from './values.ts';

@@ -9,8 +9,8 @@ import { casesOf, type MeasurementPlan, measure, type Omission } from '../bench/
 import type { Row } from '../bench/harness/row.ts';
 import { type Results, resultsCsv, resultsJson, resultsTable, sizeText, timeText } from '../bench/harness/tables.ts';
 import { findPeers } from '../bench/peers/index.ts';
-import type { StagedOutputs } from '../formats/atomic-write.ts';
-import { requirePlot } from '../formats/plot-packages.ts';
+import type { StagedOutputs } from '../formats/bytes/atomic-write.ts';
+import { requirePlot } from '../formats/charts/plot-packages.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { open } from '../on-node.ts';
 import { DeviceLostError, QuadrilleError } from '../primitives/checks/errors.ts';

@@ -70,7 +70,7 @@ const workers = await build({
     'backends/workers/worker.ts',
     'formats/result-sets/parse-worker.ts',
     'formats/result-sets/side-worker.ts',
-    'formats/tiff/decode-worker.ts',
+    'formats/rasters/tiff/decode-worker.ts',
   ],
   entryNames: '[name]',
 });

@@ -1,10 +1,10 @@
 import type { CrossCompareRun } from '../algorithms/cross-compare/cross-compare.ts';
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
 import type { TileComparison } from '../algorithms/cross-compare/tile-comparison.ts';
-import type { WorstTiles } from '../formats/compare-report.ts';
-import { type CompareRun, compareSummary } from '../formats/compare-summary.ts';
-import { COMPARE_TABLES, type CompareRows, emptyTable, type TableWriter } from '../formats/compare-tables.ts';
-import { csvWriter, jsonWriter } from '../formats/compare-text.ts';
+import type { WorstTiles } from '../formats/results/compare-report.ts';
+import { type CompareRun, compareSummary } from '../formats/results/compare-summary.ts';
+import { COMPARE_TABLES, type CompareRows, emptyTable, type TableWriter } from '../formats/results/compare-tables.ts';
+import { csvWriter, jsonWriter } from '../formats/results/compare-text.ts';
 import type { GraphObserver, ReportSection } from '../graph/index.ts';
 import type { CompareOptions, TableOutput } from './compare-arguments.ts';
 import { recorderFor, reported, traced } from './run-records.ts';
@@ -31,7 +31,9 @@ export async function openCompareOutputs(
   const tables = await Promise.all(options.tables.map((output) => openTable(output, options, write)));
   const recorder = await recorderFor([options.trace, options.report]);
   const worst =
-    options.report === undefined ? undefined : (await import('../formats/compare-report.ts')).worstTiles(WORST_TILES);
+    options.report === undefined
+      ? undefined
+      : (await import('../formats/results/compare-report.ts')).worstTiles(WORST_TILES);
   return {
     observer: recorder,
     async add(tile) {
@@ -77,13 +79,13 @@ export async function compareWriter(
 ): Promise<TableWriter> {
   if (format === 'csv') return csvWriter(empty, options);
   if (format === 'json') return jsonWriter(empty);
-  const { arrowWriter } = await import('../formats/compare-arrow.ts');
+  const { arrowWriter } = await import('../formats/results/compare-arrow.ts');
   return arrowWriter(empty);
 }
 
 async function drawn(comparison: CrossComparison, { a, b }: CompareRun): Promise<string> {
   // Importing the code for charts takes a quarter of a second, so it is imported only when needed.
-  const { comparePlot } = await import('../formats/compare-plot.ts');
+  const { comparePlot } = await import('../formats/charts/compare-plot.ts');
   return comparePlot({ comparison, title: titleOf(a, b) });
 }
 
@@ -92,6 +94,6 @@ function titleOf(a: string, b: string): string {
 }
 
 async function sectionsOf(comparison: CrossComparison, run: CompareRun, worst: WorstTiles): Promise<ReportSection[]> {
-  const { compareSections } = await import('../formats/compare-report.ts');
+  const { compareSections } = await import('../formats/results/compare-report.ts');
   return compareSections(comparison, run, worst.list());
 }

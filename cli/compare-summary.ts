@@ -1,5 +1,5 @@
 import type { CrossComparison } from '../algorithms/cross-compare/cross-comparison.ts';
-import { type CompareRun, noMatching, noSimilarity, orNull } from '../formats/compare-summary.ts';
+import { type CompareRun, noMatching, noSimilarity, orNull } from '../formats/results/compare-summary.ts';
 import { counted, grouped } from './grouped.ts';
 import type { RunEnd, RunSummary } from './log.ts';
 

@@ -5,12 +5,12 @@ import type { CrossComparison } from '../algorithms/cross-compare/cross-comparis
 import type { CrossCompareJob, Migration } from '../algorithms/cross-compare/job.ts';
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Note } from '../algorithms/notes.ts';
-import { resolveTarget } from '../formats/atomic-write.ts';
-import type { CompareRun } from '../formats/compare-summary.ts';
-import { requirePlot } from '../formats/plot-packages.ts';
+import { resolveTarget } from '../formats/bytes/atomic-write.ts';
+import { requirePlot } from '../formats/charts/plot-packages.ts';
 import type { ResultSetOptions } from '../formats/result-sets/open-result-set.ts';
 import { isLabelFormat, type ResultSet, type TileSource } from '../formats/result-sets/result-set.ts';
 import type { TileParser } from '../formats/result-sets/tile-parser.ts';
+import type { CompareRun } from '../formats/results/compare-summary.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { ItemError } from '../graph/index.ts';
 import { CapacityError, FormatError, GeometryError } from '../primitives/checks/errors.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { fileError } from '../formats/file-error.ts';
+import { fileError } from '../formats/bytes/file-error.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { UnfitWorkerError } from '../graph/index.ts';
 import { FormatError } from '../primitives/checks/errors.ts';

@@ -1,6 +1,6 @@
 import { textColumnOf } from '../algorithms/text-column.ts';
-import type { CompareColumn, CompareRows, TableWriter } from '../formats/compare-tables.ts';
-import type { MaqFile } from '../formats/maq-file.ts';
+import type { CompareColumn, CompareRows, TableWriter } from '../formats/results/compare-tables.ts';
+import type { MaqFile } from '../formats/results/maq-file.ts';
 import { compareWriter } from './compare-outputs.ts';
 import type { Answers } from './index-ask.ts';
 import type { QueryKind, QueryOptions } from './index-query-arguments.ts';

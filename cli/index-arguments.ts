@@ -1,12 +1,12 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
+import type { MapExtent } from '../formats/charts/zonal-plot/extent.ts';
 import {
   POLYGON_LAYER_FORMATS,
   type PolygonLayerFormat,
   type PolygonLayerOptions,
-} from '../formats/polygon-layers/polygon-layer.ts';
+} from '../formats/polygons/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 import {
   ANTIMERIDIAN_SPEC,
   BAD_RECORD_SPEC,

@@ -12,7 +12,7 @@ import {
   queryPoints,
   type SharedAreas,
 } from '../algorithms/queries/index.ts';
-import type { MaqFile } from '../formats/maq-file.ts';
+import type { MaqFile } from '../formats/results/maq-file.ts';
 import { graph, type ProgressReport } from '../graph/index.ts';
 import type { Context } from '../primitives/context/context.ts';
 import { addHalves } from './index-halves.ts';

@@ -1,7 +1,7 @@
 import { type Note, noteTally } from '../algorithms/notes.ts';
 import type { Domain } from '../algorithms/quadrants/domain.ts';
-import type { MaqFile } from '../formats/maq-file.ts';
-import type { PolygonLayer, PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import type { PolygonLayer, PolygonLayerOptions } from '../formats/polygons/polygon-layer.ts';
+import type { MaqFile } from '../formats/results/maq-file.ts';
 import { OutOfMemoryError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import type { BuildOptions } from './index-arguments.ts';

@@ -1,4 +1,4 @@
-import type { MaqFile } from '../formats/maq-file.ts';
+import type { MaqFile } from '../formats/results/maq-file.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
 import { counted, grouped } from './grouped.ts';
 import type { InfoOptions } from './index-arguments.ts';

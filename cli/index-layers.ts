@@ -1,9 +1,9 @@
 import { basename, extname } from 'node:path';
 import type { Note } from '../algorithms/notes.ts';
 import { type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
+import { withoutGz } from '../formats/bytes/gzip.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
-import { withoutGz } from '../formats/gzip.ts';
-import type { PolygonLayer } from '../formats/polygon-layers/polygon-layer.ts';
+import type { PolygonLayer } from '../formats/polygons/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { GeometryError } from '../primitives/checks/errors.ts';
 import type { Log } from './log.ts';

@@ -1,6 +1,6 @@
-import type { StagedOutputs } from '../formats/atomic-write.ts';
-import type { MaqFile } from '../formats/maq-file.ts';
-import type { QuadrantPlotOptions } from '../formats/quadrant-plot.ts';
+import type { StagedOutputs } from '../formats/bytes/atomic-write.ts';
+import type { QuadrantPlotOptions } from '../formats/charts/quadrant-plot.ts';
+import type { MaqFile } from '../formats/results/maq-file.ts';
 import type { PlotOutput, PlotRequest } from './index-arguments.ts';
 import type { Surroundings } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';

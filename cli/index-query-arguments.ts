@@ -1,5 +1,5 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
-import type { PolygonLayerOptions } from '../formats/polygon-layers/polygon-layer.ts';
+import type { PolygonLayerOptions } from '../formats/polygons/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { COMPUTE_SPECS, type ComputeOptions, parseCompute, parseFill } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';

@@ -1,4 +1,4 @@
-import type { MaqFile } from '../formats/maq-file.ts';
+import type { MaqFile } from '../formats/results/maq-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted, grouped } from './grouped.ts';

@@ -1,4 +1,4 @@
-import type { MaqFile } from '../formats/maq-file.ts';
+import type { MaqFile } from '../formats/results/maq-file.ts';
 import { counted } from './grouped.ts';
 import type { BuildFigures } from './index-graph.ts';
 import type { RunSummary } from './log.ts';

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
-import { fileError } from '../formats/file-error.ts';
-import { openMaq } from '../formats/maq-file.ts';
+import { fileError } from '../formats/bytes/file-error.ts';
 import { overMemory } from '../formats/memory.ts';
+import { openMaq } from '../formats/results/maq-file.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import type { OpenedTree } from './index-info.ts';
 

@@ -1,5 +1,5 @@
 import { metricsHelp } from '../algorithms/neighbours/metrics.ts';
-import { PLOT_PACKAGES } from '../formats/plot-packages.ts';
+import { PLOT_PACKAGES } from '../formats/charts/plot-packages.ts';
 import { installCommand } from '../primitives/host/optional-packages.ts';
 import { describe } from './command-line.ts';
 import { NEIGHBOURS_SPECS } from './neighbours-arguments.ts';

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { nameOfMetric } from '../algorithms/neighbours/metrics.ts';
-import { requirePlot } from '../formats/plot-packages.ts';
+import { requirePlot } from '../formats/charts/plot-packages.ts';
 import { Interrupted } from './interrupt.ts';
 import type { NeighboursOptions } from './neighbours-arguments.ts';
 import type { NeighbourFigures } from './neighbours-outputs.ts';
@@ -55,7 +55,7 @@ async function contentsOf(
 }
 
 async function drawn({ points, metric }: NeighboursRun, { queries, distances }: NeighbourFigures): Promise<string> {
-  const { distancePlot } = await import('../formats/distance-plot.ts');
+  const { distancePlot } = await import('../formats/charts/distance-plot.ts');
   return distancePlot({ title: basename(points), metric: nameOfMetric(metric), queries, ...distances });
 }
 

@@ -1,5 +1,5 @@
 import { resolve, sep } from 'node:path';
-import { resolveTarget } from '../formats/atomic-write.ts';
+import { resolveTarget } from '../formats/bytes/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 
 /** Paths of outputs, by the names of their options; `-` is stdout. */

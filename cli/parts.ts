@@ -23,9 +23,11 @@ const openTable: TableParts<Context>['openTable'] = async (path, signal, csv) =>
 
 export const rasterParts: EncodeParts & RasterInfoParts & DecodeParts = {
   openContext,
-  encodeGeoTiff: imported(async () => (await import('../formats/encode-packed-raster.ts')).encodeGeoTiff),
-  describeRaster: imported(async () => (await import('../formats/describe-packed-raster.ts')).describeFile),
-  decodePackedRaster: imported(async () => (await import('../formats/decode-packed-raster.ts')).decodePackedRaster),
+  encodeGeoTiff: imported(async () => (await import('../formats/rasters/encode-packed-raster.ts')).encodeGeoTiff),
+  describeRaster: imported(async () => (await import('../formats/rasters/describe-packed-raster.ts')).describeFile),
+  decodePackedRaster: imported(
+    async () => (await import('../formats/rasters/decode-packed-raster.ts')).decodePackedRaster,
+  ),
 };
 
 export const compareParts: CompareParts<Context> = {
@@ -72,17 +74,18 @@ export const neighboursParts: NeighboursParts<Context> = {
 
 const drawParts: DrawParts = {
   async drawTree(file, format, options) {
-    if (format === 'png') return (await import('../formats/quadrant-plot/image.ts')).quadrantImage(file, options);
-    return (await import('../formats/quadrant-plot.ts')).quadrantPlot(file, options);
+    if (format === 'png')
+      return (await import('../formats/charts/quadrant-plot/image.ts')).quadrantImage(file, options);
+    return (await import('../formats/charts/quadrant-plot.ts')).quadrantPlot(file, options);
   },
 };
 
 export const buildParts: BuildParts<Context> = {
   ...drawParts,
-  openLayer: imported(async () => (await import('../formats/polygon-layers/open-polygon-layer.ts')).openPolygonLayer),
+  openLayer: imported(async () => (await import('../formats/polygons/open-polygon-layer.ts')).openPolygonLayer),
   openContext,
   buildTree: imported(async () => (await import('./index-graph.ts')).buildTree),
-  encodeTree: imported(async () => (await import('../formats/maq-file.ts')).encodeMaq),
+  encodeTree: imported(async () => (await import('../formats/results/maq-file.ts')).encodeMaq),
 };
 
 export const infoParts: InfoParts = {
@@ -93,7 +96,7 @@ export const infoParts: InfoParts = {
 export const queryParts: QueryParts<Context> = {
   openTree: infoParts.openTree,
   openLayer: buildParts.openLayer,
-  openRows: imported(async () => (await import('../formats/csv-rows.ts')).openCsvRows),
+  openRows: imported(async () => (await import('../formats/text/csv-rows.ts')).openCsvRows),
   openContext,
   askTree: imported(async () => (await import('./index-ask.ts')).askTree),
 };

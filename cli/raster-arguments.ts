@@ -1,5 +1,5 @@
 import type { Window } from '../algorithms/geometry/raster.ts';
-import type { PackedCodec } from '../formats/packed-rasters/tile-encoder.ts';
+import type { PackedCodec } from '../formats/rasters/packed/tile-encoder.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
   COMPUTE_SPECS,

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import type { DecodedRaster, DecodePackedOptions } from '../formats/decode-packed-raster.ts';
+import type { DecodedRaster, DecodePackedOptions } from '../formats/rasters/decode-packed-raster.ts';
 import { counted, grouped } from './grouped.ts';
 import type { DecodeOptions } from './raster-arguments.ts';
 import { protectInputs, type Surroundings } from './run-support.ts';

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
-import type { EncodedRaster, EncodePackedOptions } from '../formats/encode-packed-raster.ts';
-import { expandPatterns } from '../formats/file-patterns.ts';
+import { expandPatterns } from '../formats/bytes/file-patterns.ts';
+import type { EncodedRaster, EncodePackedOptions } from '../formats/rasters/encode-packed-raster.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { Context } from '../primitives/context/context.ts';
 import type { BackendOptions } from './arguments.ts';

@@ -1,4 +1,4 @@
-import type { BandFacts, PackedFacts } from '../formats/packed-rasters/describe.ts';
+import type { BandFacts, PackedFacts } from '../formats/rasters/packed/describe.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
 import { grouped } from './grouped.ts';
 import { sizeText } from './index-summary.ts';

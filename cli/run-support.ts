@@ -1,4 +1,4 @@
-import { resolveTarget, type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
+import { resolveTarget, type StagedOutputs, stageOutputs } from '../formats/bytes/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { GraphRun } from '../graph/index.ts';
 import { DeviceLostError, GraphError } from '../primitives/checks/errors.ts';

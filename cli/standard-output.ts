@@ -1,6 +1,6 @@
 import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { escapeControls } from '../algorithms/quoted-names.ts';
-import type { FileChunks } from '../formats/text-chunks.ts';
+import type { FileChunks } from '../formats/text/text-chunks.ts';
 import { QuadrilleError } from '../primitives/checks/errors.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { PLOT_PACKAGES } from '../formats/plot-packages.ts';
+import { PLOT_PACKAGES } from '../formats/charts/plot-packages.ts';
 import { installCommand } from '../primitives/host/optional-packages.ts';
 import { describe } from './command-line.ts';
 import { TABLE_SPECS } from './table-arguments.ts';

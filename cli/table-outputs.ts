@@ -74,6 +74,6 @@ async function pictureOf(
   fields: readonly TableField[],
   keys: readonly TableField[] | undefined,
 ) {
-  const { tablePicture } = await import('../formats/table-plot.ts');
+  const { tablePicture } = await import('../formats/charts/table-plot.ts');
   return tablePicture(basename(file), fields, keys);
 }

@@ -1,5 +1,5 @@
 import { lastValueFrom } from 'rxjs';
-import { requirePlot } from '../formats/plot-packages.ts';
+import { requirePlot } from '../formats/charts/plot-packages.ts';
 import type { TableBatch, TableFile } from '../formats/tables/table-file.ts';
 import type { GraphRun } from '../graph/index.ts';
 import type { BackendOptions } from './arguments.ts';

@@ -1,10 +1,10 @@
 import { basename } from 'node:path';
 import type { TrackedFrame } from '../algorithms/cell-tracking/tracks.ts';
-import { type CtcLabels, ctcLabels } from '../formats/cell-tracks/ctc-labels.ts';
-import { type TrackFigures, trackTally } from '../formats/cell-tracks/tally.ts';
-import { trackWriter } from '../formats/cell-tracks/track-rows.ts';
-import { type TrackRun, trackSummary } from '../formats/cell-tracks/track-summary.ts';
-import type { StagedFolder } from '../formats/staged-folder.ts';
+import type { StagedFolder } from '../formats/bytes/staged-folder.ts';
+import { type CtcLabels, ctcLabels } from '../formats/results/cell-tracks/ctc-labels.ts';
+import { type TrackFigures, trackTally } from '../formats/results/cell-tracks/tally.ts';
+import { trackWriter } from '../formats/results/cell-tracks/track-rows.ts';
+import { type TrackRun, trackSummary } from '../formats/results/cell-tracks/track-summary.ts';
 import type { VideoFrame } from '../formats/video/video.ts';
 import type { GraphRun, ReportSection } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
@@ -98,7 +98,7 @@ function lastOnes(
 }
 
 async function openOverlay(folder: StagedFolder, { frameCount }: FrameShape) {
-  const { contourImage } = await import('../formats/cell-tracks/contour-image.ts');
+  const { contourImage } = await import('../formats/results/cell-tracks/contour-image.ts');
   return {
     add: async (frame: VideoFrame, cells: TrackedFrame, range: Parameters<typeof contourImage>[2]) =>
       folder.write(`frame${numberOf(cells.index, frameCount)}.png`, await contourImage(frame, cells, range)),
@@ -106,7 +106,7 @@ async function openOverlay(folder: StagedFolder, { frameCount }: FrameShape) {
 }
 
 async function openCtc(folder: StagedFolder, { width, height, frameCount }: FrameShape) {
-  const { encodeLabelTiff } = await import('../formats/cell-tracks/label-tiff.ts');
+  const { encodeLabelTiff } = await import('../formats/results/cell-tracks/label-tiff.ts');
   const labels: CtcLabels = ctcLabels(width, height);
   return {
     add: async (cells: TrackedFrame) =>
@@ -127,11 +127,11 @@ function numberOf(index: number, frameCount = 0): string {
 }
 
 async function drawn(figures: TrackFigures, { video, scale }: TrackRun): Promise<string> {
-  const { trackPlot } = await import('../formats/cell-tracks/track-plot.ts');
+  const { trackPlot } = await import('../formats/results/cell-tracks/track-plot.ts');
   return trackPlot({ figures, scale, title: basename(video) });
 }
 
 async function sectionsOf(figures: TrackFigures, run: TrackRun): Promise<ReportSection[]> {
-  const { trackSections } = await import('../formats/cell-tracks/track-report.ts');
+  const { trackSections } = await import('../formats/results/cell-tracks/track-report.ts');
   return trackSections(figures, run);
 }

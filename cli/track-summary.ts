@@ -1,5 +1,5 @@
-import type { TrackFigures } from '../formats/cell-tracks/tally.ts';
-import { type SpeedFigures, speedFigures, type TrackRun } from '../formats/cell-tracks/track-summary.ts';
+import type { TrackFigures } from '../formats/results/cell-tracks/tally.ts';
+import { type SpeedFigures, speedFigures, type TrackRun } from '../formats/results/cell-tracks/track-summary.ts';
 import { counted } from './grouped.ts';
 import type { RunEnd, RunSummary } from './log.ts';
 

@@ -1,7 +1,7 @@
-import { type StagedOutputs, stageOutputs } from '../formats/atomic-write.ts';
-import type { TrackRun } from '../formats/cell-tracks/track-summary.ts';
-import { requirePlot } from '../formats/plot-packages.ts';
-import { type StagedFolder, stageFolder } from '../formats/staged-folder.ts';
+import { type StagedOutputs, stageOutputs } from '../formats/bytes/atomic-write.ts';
+import { type StagedFolder, stageFolder } from '../formats/bytes/staged-folder.ts';
+import { requirePlot } from '../formats/charts/plot-packages.ts';
+import type { TrackRun } from '../formats/results/cell-tracks/track-summary.ts';
 import { Interrupted } from './interrupt.ts';
 import { requireApart } from './output-places.ts';
 import { filesAmong, finishing, protectInputs, type RunContext, type Surroundings } from './run-support.ts';

@@ -1,7 +1,7 @@
 import type { TuningChoice } from '../backends/webgpu/index.ts';
 import { requireTuning } from '../backends/webgpu/tuning/tuning-check.ts';
-import { fileError } from '../formats/file-error.ts';
-import { readBounded } from '../formats/read-bounded.ts';
+import { fileError } from '../formats/bytes/file-error.ts';
+import { readBounded } from '../formats/bytes/read-bounded.ts';
 import { decodeJson } from '../formats/result-sets/json-bytes.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { ArgumentError } from '../primitives/checks/errors.ts';

@@ -1,8 +1,8 @@
 import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
-import { parseNumber as readNumber } from '../formats/tiff/nodata.ts';
+import type { MapExtent } from '../formats/charts/zonal-plot/extent.ts';
+import { parseNumber as readNumber } from '../formats/rasters/tiff/nodata.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import type { MapExtent } from '../formats/zonal-plot/extent.ts';
 
 /** Parses bins of equal width, `lo:hi:width`. The width must divide the range. */
 export function parseBins(text: string): Binning {

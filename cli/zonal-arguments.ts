@@ -2,8 +2,8 @@ import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Pixels } from '../algorithms/zonal/pixels.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, DEFAULT_NAMES, weightedAmong } from '../algorithms/zonal/zone-statistics.ts';
+import type { ChosenAttributes } from '../formats/polygons/zone-attributes.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import type { ChosenAttributes } from '../formats/zone-attributes.ts';
 import {
   ANTIMERIDIAN_SPEC,
   BACKEND_SPECS,

@@ -1,8 +1,8 @@
 import type { Note } from '../algorithms/notes.ts';
 import { listNames } from '../algorithms/quoted-names.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
-import type { RowsOf } from '../formats/zonal-json.ts';
-import type { ZoneAttribute } from '../formats/zone-attributes.ts';
+import type { ZoneAttribute } from '../formats/polygons/zone-attributes.ts';
+import type { RowsOf } from '../formats/results/zonal-json.ts';
 import { isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
 

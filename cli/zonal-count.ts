@@ -12,7 +12,7 @@ import type {
 import { requireWeightsOn } from '../algorithms/zonal/weights-agreement.ts';
 import { DEFAULT_NAMES } from '../algorithms/zonal/zone-statistics.ts';
 import { sameCrs } from '../formats/crs.ts';
-import type { ZoneAttribute } from '../formats/zone-attributes.ts';
+import type { ZoneAttribute } from '../formats/polygons/zone-attributes.ts';
 import type { Log } from './log.ts';
 import { sharesOf } from './memory.ts';
 import type { RunContext } from './run-support.ts';

@@ -5,10 +5,10 @@ import type { Note } from '../algorithms/notes.ts';
 import type { AnyHistogram, NamedStatistics } from '../algorithms/zonal/index.ts';
 import { isDefault } from '../algorithms/zonal/statistic-columns.ts';
 import { NAME_OF_FIELD, perStatistic } from '../algorithms/zonal/zone-statistics.ts';
-import { zonalCsv } from '../formats/zonal-csv.ts';
-import { type RasterFacts, type RowsOf, zonalJson, zonalJsonByRaster } from '../formats/zonal-json.ts';
-import { histogramTable } from '../formats/zonal-table.ts';
-import type { ZoneAttribute } from '../formats/zone-attributes.ts';
+import type { ZoneAttribute } from '../formats/polygons/zone-attributes.ts';
+import { zonalCsv } from '../formats/results/zonal-csv.ts';
+import { type RasterFacts, type RowsOf, zonalJson, zonalJsonByRaster } from '../formats/results/zonal-json.ts';
+import { histogramTable } from '../formats/results/zonal-table.ts';
 import { largestOf, smallestOf } from '../primitives/host/extremes.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
 import { arrowOutput, statisticsOutput, type Write, wideOutput } from './zonal-tables.ts';
@@ -127,7 +127,7 @@ export function writeByRaster(
       if (out !== undefined && format === 'json') await write(out, json.end(notes));
       await statistics?.end();
       if (plot === undefined) return;
-      const { stackPlots } = await import('../formats/zonal-plot.ts');
+      const { stackPlots } = await import('../formats/charts/zonal-plot.ts');
       await write(plot, [stackPlots(pictures)]);
     },
   };
@@ -157,7 +157,7 @@ function titleOf(rasters: readonly string[], band?: number): string {
 
 async function drawn(options: ZonalOptions, { histogram, polygons, grid }: Counted, title: string): Promise<string> {
   // Importing the code for charts takes a quarter of a second, so it is imported only when needed.
-  const { zonalPlot } = await import('../formats/zonal-plot.ts');
+  const { zonalPlot } = await import('../formats/charts/zonal-plot.ts');
   return zonalPlot({
     histogram,
     polygons,

@@ -5,7 +5,7 @@ import { countPart, type PartCounts, type SurfacePart } from '../algorithms/zona
 import { aBinning, type Binning } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, type ChosenStatistics } from '../algorithms/zonal/zone-statistics.ts';
 import { snapZones, type ZonesOnGrid } from '../algorithms/zonal/zones-on-grid.ts';
-import type { ReadZones, ZoneOptions } from '../formats/zones.ts';
+import type { ReadZones, ZoneOptions } from '../formats/polygons/zones.ts';
 import { requireArguments } from '../primitives/checks/arguments.ts';
 import {
   aBigint,

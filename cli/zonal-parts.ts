@@ -5,8 +5,8 @@ import type { ZonalParts } from './zonal.ts';
 // By itself, because workers, which are not in the bundle of the command, count partitions, too.
 
 export const zonalParts: ZonalParts<Context> = {
-  readZones: imported(async () => (await import('../formats/read-zones.ts')).readZones),
-  openRaster: imported(async () => (await import('../formats/open-raster.ts')).openRaster),
+  readZones: imported(async () => (await import('../formats/polygons/read-zones.ts')).readZones),
+  openRaster: imported(async () => (await import('../formats/rasters/open-raster.ts')).openRaster),
   openContext,
   openQueue: async ({ url, folder, queue }) =>
     (await import('../queues/redis-queue.ts')).redisQueue({ url, folder, queue }),

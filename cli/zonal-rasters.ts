@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { gridKey, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { listNames } from '../algorithms/quoted-names.ts';
-import { expandPatterns } from '../formats/file-patterns.ts';
+import { expandPatterns } from '../formats/bytes/file-patterns.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { sharesOf } from './memory.ts';
 import type { ChosenBands } from './values.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stageOutputs } from '../formats/atomic-write.ts';
+import { stageOutputs } from '../formats/bytes/atomic-write.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { decodeItems, encodeItems } from '../graph/remote/wire.ts';
 import { FormatError } from '../primitives/checks/errors.ts';

@@ -1,15 +1,15 @@
 import type { AnyHistogram } from '../algorithms/zonal/index.ts';
 import type { StatisticColumn } from '../algorithms/zonal/statistic-kinds.ts';
 import { overMemory } from '../formats/memory.ts';
+import type { ZoneAttribute } from '../formats/polygons/zone-attributes.ts';
+import { statisticsCsv, statisticsRows } from '../formats/results/zonal-csv.ts';
+import { type RowsOf, statisticsJson } from '../formats/results/zonal-json.ts';
+import { isOfValues, type Tabled } from '../formats/results/zonal-statistics.ts';
+import { statisticsTable, wideTables, type ZonalTable } from '../formats/results/zonal-table.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
-import { type FileChunks, inChunks } from '../formats/text-chunks.ts';
+import { type FileChunks, inChunks } from '../formats/text/text-chunks.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { statisticsCsv, statisticsRows } from '../formats/zonal-csv.ts';
-import { type RowsOf, statisticsJson } from '../formats/zonal-json.ts';
-import { isOfValues, type Tabled } from '../formats/zonal-statistics.ts';
-import { statisticsTable, wideTables, type ZonalTable } from '../formats/zonal-table.ts';
-import type { ZoneAttribute } from '../formats/zone-attributes.ts';
 import { sharesOf } from './memory.ts';
 import { isArrowFile, isJsonFile } from './values.ts';
 

@@ -10,7 +10,7 @@ const WORKERS = [
   'backends/workers/worker.ts',
   'formats/result-sets/side-worker.ts',
   'formats/result-sets/parse-worker.ts',
-  'formats/tiff/decode-worker.ts',
+  'formats/rasters/tiff/decode-worker.ts',
   'queues/serving-thread.ts',
   'property-tests/queues/queue-parent.ts',
   'property-tests/queues/queue-worker.ts',

@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { expandPatterns } from '../../formats/file-patterns.ts';
+import { expandPatterns } from '../../formats/bytes/file-patterns.ts';
 import { programOptions } from '../shared/program-options.ts';
 import type { PartitionMade, PartitionSetup, PartitionTask } from './partition-worker.ts';
 import { readReliefs } from './relief-copies.ts';

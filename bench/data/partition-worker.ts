@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { open, readFile, rename } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { writeGeoTiff } from '../../formats/geotiff-writer.ts';
-import { defaultTile, type PackedLayout } from '../../formats/packed-rasters/layout.ts';
-import { nodataBits } from '../../formats/packed-rasters/metadata.ts';
-import { tileEncoder } from '../../formats/packed-rasters/tile-encoder.ts';
-import { packedWriter } from '../../formats/packed-rasters/writer.ts';
-import { readZones } from '../../formats/read-zones.ts';
+import { readZones } from '../../formats/polygons/read-zones.ts';
+import { writeGeoTiff } from '../../formats/rasters/geotiff-writer.ts';
+import { defaultTile, type PackedLayout } from '../../formats/rasters/packed/layout.ts';
+import { nodataBits } from '../../formats/rasters/packed/metadata.ts';
+import { tileEncoder } from '../../formats/rasters/packed/tile-encoder.ts';
+import { packedWriter } from '../../formats/rasters/packed/writer.ts';
 import { polygonRows } from './polygon-rows.ts';
 import { NODATA, type Relief, reliefCopier } from './relief-copies.ts';
 import type { Partition } from './table-1.ts';

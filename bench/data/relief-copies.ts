@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
-import { openGeoTiff } from '../../formats/geotiff.ts';
+import { openGeoTiff } from '../../formats/rasters/geotiff.ts';
 import { mulberry32 } from '../shared/random.ts';
 
 /** Relief in memory that threads share. Cells without data are {@link NODATA}. */

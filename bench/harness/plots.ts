@@ -1,5 +1,5 @@
-import { loadPlot } from '../../formats/plot-packages.ts';
-import { HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
+import { loadPlot } from '../../formats/charts/plot-packages.ts';
+import { HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/charts/zonal-plot/page.ts';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 import { grouped } from '../shared/grouped.ts';
 import { drawPanels, type Panel, type PanelPoint, svgPage } from '../shared/panels.ts';

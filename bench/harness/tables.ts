@@ -1,4 +1,4 @@
-import { fieldWriter } from '../../formats/csv-quote.ts';
+import { fieldWriter } from '../../formats/text/csv-quote.ts';
 import { smallestOf } from '../../primitives/host/extremes.ts';
 import { grouped } from '../shared/grouped.ts';
 import { tableLines } from '../shared/markdown-table.ts';

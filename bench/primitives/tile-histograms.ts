@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import type { WebGpuBackend } from '../../backends/webgpu/index.ts';
 import { createWorkersBackend } from '../../backends/workers/index.ts';
-import { openRaster } from '../../formats/open-raster.ts';
+import { openRaster } from '../../formats/rasters/open-raster.ts';
 import { Context } from '../../primitives/context/context.ts';
 import {
   array,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { MAP_MODE_READ, MAP_MODE_WRITE, usage } from '../../backends/webgpu/device/usage.ts';
 import { openNodeGpu } from '../../backends/webgpu-node/node-gpu.ts';
-import { fileElements } from '../../formats/file-elements.ts';
+import { fileElements } from '../../formats/bytes/file-elements.ts';
 import { largestOf } from '../../primitives/host/extremes.ts';
 import type { Column } from '../../primitives/index.ts';
 import { printHead } from '../shared/markdown-table.ts';

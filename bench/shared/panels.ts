@@ -1,5 +1,5 @@
-import { loadPlot, type Plotting } from '../../formats/plot-packages.ts';
-import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/zonal-plot/page.ts';
+import { loadPlot, type Plotting } from '../../formats/charts/plot-packages.ts';
+import { escapeXml, HAIRLINE, INK, MARGIN, MUTED, text } from '../../formats/charts/zonal-plot/page.ts';
 import { largestOf, smallestOf } from '../../primitives/host/extremes.ts';
 
 /** One diagram with a logarithmic y axis; points with the same name have the same colour. */

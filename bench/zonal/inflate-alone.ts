@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { inflate } from 'node:zlib';
-import { openFileBytes } from '../../formats/file-bytes.ts';
-import { readDirectory } from '../../formats/tiff/directory.ts';
-import { readLayout, rowBytes } from '../../formats/tiff/layout.ts';
+import { openFileBytes } from '../../formats/bytes/file-bytes.ts';
+import { readDirectory } from '../../formats/rasters/tiff/directory.ts';
+import { readLayout, rowBytes } from '../../formats/rasters/tiff/layout.ts';
 
 const inflateBytes = promisify<Uint8Array, { chunkSize: number }, Buffer>(inflate);
 

@@ -1,7 +1,7 @@
 import { quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
 import { latin1Text } from '../bytes/byte-arrays.ts';
-import { numberEnd, readJsonNumber } from '../polygon-layers/json-number.ts';
+import { numberEnd, readJsonNumber } from '../polygons/json-number.ts';
 
 /** A position in a text that is given as bytes. The text as a whole is never decoded to a string. */
 export interface ByteCursor {

@@ -3,7 +3,7 @@ import type { Note } from '../../algorithms/notes.ts';
 import { quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError, GeometryError } from '../../primitives/checks/errors.ts';
 import { withArticle } from '../../primitives/checks/given.ts';
-import { isJsonObject, type JsonObject, shallowText } from '../feature.ts';
+import { isJsonObject, type JsonObject, shallowText } from '../polygons/feature.ts';
 import { foreignJson } from './foreign-json.ts';
 import { parseJsonBytes } from './json-bytes.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';

@@ -1,4 +1,4 @@
-import { withoutGz } from '../gzip.ts';
+import { withoutGz } from '../bytes/gzip.ts';
 import type { ResultSetFormat } from './result-set.ts';
 
 /**

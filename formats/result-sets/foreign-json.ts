@@ -1,5 +1,5 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
-import { isJsonObject, type JsonObject } from '../feature.ts';
+import { isJsonObject, type JsonObject } from '../polygons/feature.ts';
 
 /** A format of segmentations in JSON that is not read: how it is told, and how to convert it. */
 interface ForeignJson {

@@ -1,7 +1,7 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
-import { findJsonFault } from '../json-syntax.ts';
-import { jsonValueOf } from '../json-value.ts';
 import { requireJsonRoom } from '../memory.ts';
+import { findJsonFault } from '../text/json-syntax.ts';
+import { jsonValueOf } from '../text/json-value.ts';
 import { placeIn } from './byte-cursor.ts';
 
 /** Decodes the UTF-8 bytes of a JSON text, without a byte-order mark. */

@@ -1,7 +1,7 @@
 import { finishedNow } from '../bytes/steps.ts';
-import { bytesInput } from '../polygon-layers/layer-input.ts';
-import { readAll } from '../polygon-layers/open-polygon-layer.ts';
-import type { PolygonLayerFormat } from '../polygon-layers/polygon-layer.ts';
+import { bytesInput } from '../polygons/layer-input.ts';
+import { readAll } from '../polygons/open-polygon-layer.ts';
+import type { PolygonLayerFormat } from '../polygons/polygon-layer.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 import {
   appendVertices,

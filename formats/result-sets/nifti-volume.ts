@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { fileError } from '../file-error.ts';
+import { fileError } from '../bytes/file-error.ts';
 import { overMemory } from '../memory.ts';
 import { gunzipPrefix } from './gunzip.ts';
 import {

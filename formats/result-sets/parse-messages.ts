@@ -1,4 +1,4 @@
-import type { ThreadReply } from '../thread-pool.ts';
+import type { ThreadReply } from '../bytes/thread-pool.ts';
 import type { PolygonTile, TileParameters } from './result-set.ts';
 
 /** A request to a worker thread: parse one tile. */

@@ -15,7 +15,7 @@ import {
   someRecord,
 } from '../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
-import { createThreadPool, type PoolThread } from '../thread-pool.ts';
+import { createThreadPool, type PoolThread } from '../bytes/thread-pool.ts';
 import type { ParsedTile, ParseRequest, TileBytes } from './parse-messages.ts';
 import { type PolygonTile, someParameters, type TileParameters } from './result-set.ts';
 

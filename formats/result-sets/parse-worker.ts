@@ -1,5 +1,5 @@
 import { parentPort } from 'node:worker_threads';
-import { flattenError } from '../flat-error.ts';
+import { flattenError } from '../bytes/flat-error.ts';
 import type { ParseReply, ParseRequest } from './parse-messages.ts';
 import { parseTile } from './parse-tile.ts';
 import type { PolygonTile } from './result-set.ts';

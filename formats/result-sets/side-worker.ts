@@ -2,7 +2,7 @@ import { parentPort } from 'node:worker_threads';
 import type { TileSide } from '../../algorithms/cross-compare/tile-comparison.ts';
 import { tileSide } from '../../algorithms/cross-compare/tile-side.ts';
 import type { FillRule } from '../../algorithms/geometry/polygons.ts';
-import { flattenError } from '../flat-error.ts';
+import { flattenError } from '../bytes/flat-error.ts';
 import { parseLabels } from './label-image.ts';
 import type { ParseReply, ParseRequest } from './parse-messages.ts';
 import { parseTile } from './parse-tile.ts';

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
-import { fileError } from '../file-error.ts';
-import { unpackedPrefix } from '../gzip.ts';
+import { fileError } from '../bytes/file-error.ts';
+import { unpackedPrefix } from '../bytes/gzip.ts';
 import { beginsArray, beginsObject, elementsOf, membersOf, skipJsonSpace } from './json-spans.ts';
 
 /** The formats of a tile that are JSON. */

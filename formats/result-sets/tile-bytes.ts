@@ -1,6 +1,6 @@
-import { fileError } from '../file-error.ts';
-import { unpackedSync } from '../gzip.ts';
-import { readBoundedSync } from '../read-bounded.ts';
+import { fileError } from '../bytes/file-error.ts';
+import { unpackedSync } from '../bytes/gzip.ts';
+import { readBoundedSync } from '../bytes/read-bounded.ts';
 import type { TileBytes } from './parse-messages.ts';
 
 /**

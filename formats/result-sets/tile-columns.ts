@@ -3,8 +3,8 @@ import { repeatedRows, textAt } from '../../algorithms/text-column.ts';
 import { resized } from '../bytes/byte-arrays.ts';
 import { LEFT_OUT_SENTENCES } from '../left-out.ts';
 import { overMemory } from '../memory.ts';
-import { ringsThat } from '../polygon-notes.ts';
-import { isFlat } from '../rings.ts';
+import { ringsThat } from '../polygons/polygon-notes.ts';
+import { isFlat } from '../polygons/rings.ts';
 import type { PolygonTile } from './result-set.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
-import type { ByteSource } from '../tiff/byte-source.ts';
+import type { ByteSource } from '../rasters/tiff/byte-source.ts';
 
 /**
  * A chunk of a RIFF file: four letters, a size, and `size` bytes. A RIFF or LIST chunk has a type and contains other

@@ -1,5 +1,5 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
-import type { ByteSource } from '../tiff/byte-source.ts';
+import type { ByteSource } from '../rasters/tiff/byte-source.ts';
 import { afterChunk, type Chunk, chunkAt, damagedAvi } from './avi-chunks.ts';
 import { noFrames } from './video-error.ts';
 

@@ -1,6 +1,6 @@
 import type { Note } from '../../algorithms/notes.ts';
 import { type ErrorPlace, FormatError } from '../../primitives/checks/errors.ts';
-import type { ByteSource } from '../tiff/byte-source.ts';
+import type { ByteSource } from '../rasters/tiff/byte-source.ts';
 import { afterChunk, type Chunk, chunkAt, damagedAvi, endOfList } from './avi-chunks.ts';
 import { type AviHead, readAviHead } from './avi-head.ts';
 import { type AviPixels, aviPixels } from './avi-pixels.ts';

@@ -1,6 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { resized } from '../bytes/byte-arrays.ts';
-import { fileError } from '../file-error.ts';
+import { fileError } from '../bytes/file-error.ts';
 import type { VideoStream } from './video.ts';
 
 /** Bytes that are read sequentially from a pipe or a file. */

@@ -1,6 +1,6 @@
 import { type ErrorPlace, FormatError } from '../../primitives/checks/errors.ts';
-import type { CodecFaults } from '../codec-faults.ts';
-import { type JpegHead, loadJpeg, readJpegHead } from '../jpeg.ts';
+import type { CodecFaults } from '../bytes/codec-faults.ts';
+import { type JpegHead, loadJpeg, readJpegHead } from '../rasters/jpeg.ts';
 import { RGB, takeChannel, takeSamples } from './grey.ts';
 import type { VideoChannel } from './video.ts';
 import { CONVERT, frameChanged } from './video-error.ts';

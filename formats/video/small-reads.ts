@@ -1,4 +1,4 @@
-import type { ByteSource } from '../tiff/byte-source.ts';
+import type { ByteSource } from '../rasters/tiff/byte-source.ts';
 
 /** Number of bytes to read from the source when a smaller number is requested. */
 const WINDOW_BYTES = 4096;

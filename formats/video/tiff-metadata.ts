@@ -1,6 +1,6 @@
 import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
-import type { TiffDirectory } from '../tiff/directory.ts';
+import type { TiffDirectory } from '../rasters/tiff/directory.ts';
 import { isPixelUnit, micrometresIn, secondsIn } from './metadata-units.ts';
 import { quoted } from './quoted.ts';
 

@@ -1,9 +1,9 @@
 import type { Note } from '../../algorithms/notes.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
-import type { ByteSource } from '../tiff/byte-source.ts';
-import { decodeBlock } from '../tiff/decode.ts';
-import { damaged, type TiffDirectory } from '../tiff/directory.ts';
-import { type BandLayout, decodedRows, readLayout, rowBytes } from '../tiff/layout.ts';
+import type { ByteSource } from '../rasters/tiff/byte-source.ts';
+import { decodeBlock } from '../rasters/tiff/decode.ts';
+import { damaged, type TiffDirectory } from '../rasters/tiff/directory.ts';
+import { type BandLayout, decodedRows, readLayout, rowBytes } from '../rasters/tiff/layout.ts';
 import { isGreyPalette, paletteTable, RGB, takeChannel, takeSamples } from './grey.ts';
 import type { Grey, VideoChannel } from './video.ts';
 import { checkSize } from './video-error.ts';

@@ -1,7 +1,7 @@
 import type { Note } from '../../algorithms/notes.ts';
 import { QuadrilleError } from '../../primitives/checks/errors.ts';
-import type { ByteSource } from '../tiff/byte-source.ts';
-import { damaged, readDirectory, type TiffDirectory } from '../tiff/directory.ts';
+import type { ByteSource } from '../rasters/tiff/byte-source.ts';
+import { damaged, readDirectory, type TiffDirectory } from '../rasters/tiff/directory.ts';
 import { withSmallReads } from './small-reads.ts';
 import { readMetadata } from './tiff-metadata.ts';
 import { decodePage, extentOf, readPage, TIFF_REMEDY, type TiffPage } from './tiff-page.ts';

@@ -1,5 +1,5 @@
 import { type ErrorPlace, FormatError } from '../../primitives/checks/errors.ts';
-import { LITTLE_ENDIAN_MACHINE, swappedBytes } from '../tiff/samples.ts';
+import { LITTLE_ENDIAN_MACHINE, swappedBytes } from '../rasters/tiff/samples.ts';
 import type { ByteStream } from './byte-stream.ts';
 import { quoted } from './quoted.ts';
 import type { Grey, VideoChannel, VideoReader } from './video.ts';

@@ -7,7 +7,7 @@ import { DOMAIN_STEPS, placeInDomain, WORLD } from '../../algorithms/quadrants/i
 import { runIndexQuery } from '../../cli/index-query.ts';
 import { parseQueryArguments } from '../../cli/index-query-arguments.ts';
 import { queryParts } from '../../cli/parts.ts';
-import { parseZones } from '../../formats/zones.ts';
+import { parseZones } from '../../formats/polygons/zones.ts';
 import { collection, rectangle, zone } from '../support/cli-support.ts';
 import { parseCsv } from '../support/parse-csv.ts';
 import { flatGeobufOf, shapefileOf, type WrittenFeature } from '../support/polygon-layers-support.ts';

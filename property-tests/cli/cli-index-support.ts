@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'vitest';
 import type { Log } from '../../cli/log.ts';
-import { type MaqFile, openMaq } from '../../formats/maq-file.ts';
+import { type MaqFile, openMaq } from '../../formats/results/maq-file.ts';
 import { collection, type Ending, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 
 export const TRIANGLE: [x: number, y: number][] = [

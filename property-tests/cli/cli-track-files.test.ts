@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, readdir, readFile, symlink, truncate } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { writeAvi } from '../../bench/leukocyte/avi-writer.ts';
-import { encodePng } from '../../formats/png-writer.ts';
+import { encodePng } from '../../formats/charts/png-writer.ts';
 import { builtCommand } from '../support/built-package.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 

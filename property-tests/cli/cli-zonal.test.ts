@@ -13,7 +13,7 @@ import type { RunContext } from '../../cli/run-support.ts';
 import { runZonal, type ZonalParts } from '../../cli/zonal.ts';
 import { parseZonalArguments } from '../../cli/zonal-arguments.ts';
 import type { OpenedRaster } from '../../cli/zonal-rasters.ts';
-import { readZones } from '../../formats/read-zones.ts';
+import { readZones } from '../../formats/polygons/read-zones.ts';
 import { UsageError } from '../../formats/usage-error.ts';
 import { DeviceLostError, FormatError } from '../../primitives/checks/errors.ts';
 

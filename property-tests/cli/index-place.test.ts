@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { noteTally } from '../../algorithms/notes.ts';
 import { placeNotes, placeZones } from '../../cli/index-place.ts';
-import { parseZones } from '../../formats/zones.ts';
+import { parseZones } from '../../formats/polygons/zones.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { collection, rectangle, zone } from '../support/cli-support.ts';

@@ -8,8 +8,8 @@ import { rasterParts } from '../../cli/parts.ts';
 import { parseDecodeArguments, parseEncodeArguments } from '../../cli/raster-arguments.ts';
 import { runRasterDecode } from '../../cli/raster-decode.ts';
 import { runRasterEncode } from '../../cli/raster-encode.ts';
-import { openGeoTiff } from '../../formats/geotiff.ts';
-import type { GeoTiffRaster } from '../../formats/geotiff-writer.ts';
+import { openGeoTiff } from '../../formats/rasters/geotiff.ts';
+import type { GeoTiffRaster } from '../../formats/rasters/geotiff-writer.ts';
 import { caseCount, someOf } from '../cases.ts';
 import {
   bytesOf,

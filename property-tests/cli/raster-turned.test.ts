@@ -1,9 +1,9 @@
 import { readdir, rm } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { openTurnedGeoTiff } from '../../formats/geotiff.ts';
-import { writeTiff } from '../../formats/geotiff-writer.ts';
-import type { Field } from '../../formats/tiff/directory-writer.ts';
-import type { GeoTransform } from '../../formats/tiff/georeference.ts';
+import { openTurnedGeoTiff } from '../../formats/rasters/geotiff.ts';
+import { writeTiff } from '../../formats/rasters/geotiff-writer.ts';
+import type { Field } from '../../formats/rasters/tiff/directory-writer.ts';
+import type { GeoTransform } from '../../formats/rasters/tiff/georeference.ts';
 import { costlyCaseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';

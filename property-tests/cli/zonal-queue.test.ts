@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PartitionParts } from '../../cli/zonal-partition.ts';
 import { zonalParts } from '../../cli/zonal-parts.ts';
-import { encodePackedRaster } from '../../formats/encode-packed-raster.ts';
+import { encodePackedRaster } from '../../formats/rasters/encode-packed-raster.ts';
 import type { RemoteJob, RemoteOutcome, RemoteRun, WorkQueue } from '../../graph/index.ts';
 import { decodeItems } from '../../graph/remote/wire.ts';
 import { FormatError, GraphError, QuadrilleError } from '../../primitives/checks/errors.ts';

@@ -1,8 +1,8 @@
 import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test as plainTest } from 'vitest';
 import { notesOnRasters, openRasters } from '../../cli/zonal-rasters.ts';
-import { encodePackedRaster } from '../../formats/encode-packed-raster.ts';
-import { expandPatterns } from '../../formats/file-patterns.ts';
+import { expandPatterns } from '../../formats/bytes/file-patterns.ts';
+import { encodePackedRaster } from '../../formats/rasters/encode-packed-raster.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { zonalHistogram } from '../../algorithms/zonal/index.ts';
-import { openGeoTiff } from '../../formats/geotiff.ts';
-import { readZones } from '../../formats/read-zones.ts';
+import { readZones } from '../../formats/polygons/read-zones.ts';
+import { openGeoTiff } from '../../formats/rasters/geotiff.ts';
 import { open } from '../../index.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 import { parseCsv } from '../support/parse-csv.ts';

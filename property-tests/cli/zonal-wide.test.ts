@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test as plainTest } from 'vitest
 import type { AnyHistogram } from '../../algorithms/zonal/index.ts';
 import { columnPrefixes } from '../../cli/zonal-columns.ts';
 import { wideOutput } from '../../cli/zonal-tables.ts';
-import type { FileChunks } from '../../formats/text-chunks.ts';
-import { wideTables } from '../../formats/zonal-table.ts';
+import { wideTables } from '../../formats/results/zonal-table.ts';
+import type { FileChunks } from '../../formats/text/text-chunks.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { arrowTexts } from '../support/arrow-texts.ts';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, stat, symlink, writeFile }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { stageOutputs } from '../../formats/atomic-write.ts';
+import { stageOutputs } from '../../formats/bytes/atomic-write.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { normalizeCrs, sameCrs } from '../../formats/crs.ts';
-import { statedCrs } from '../../formats/feature.ts';
-import type { PolygonLayerOptions } from '../../formats/polygon-layers/polygon-layer.ts';
-import { parseZones } from '../../formats/zones.ts';
+import { statedCrs } from '../../formats/polygons/feature.ts';
+import type { PolygonLayerOptions } from '../../formats/polygons/polygon-layer.ts';
+import { parseZones } from '../../formats/polygons/zones.ts';
 import { fc, test } from '../law-test.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 import { blockSizes, readText } from '../support/polygon-layers-support.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { encodeMaq, type MaqFile, openMaq } from '../../formats/maq-file.ts';
+import { encodeMaq, type MaqFile, openMaq } from '../../formats/results/maq-file.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { fc, test } from '../law-test.ts';
 

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { stageFolder } from '../../formats/staged-folder.ts';
-import { temporaryName } from '../../formats/temporary-files.ts';
+import { stageFolder } from '../../formats/bytes/staged-folder.ts';
+import { temporaryName } from '../../formats/bytes/temporary-files.ts';
 
 let folder = '';
 beforeEach(async () => {

@@ -20,7 +20,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
   'The columns, words or captures of one thing, of which its type has a few.': {
     'algorithms/tables/table.ts': ['dispose(...words)'],
     'algorithms/zonal/raster-parts.ts': ['dispose(...Object.values(captures))'],
-    'formats/maq-file.ts': ['fromCharCode(...bytes.subarray(0, MAGIC.length))'],
+    'formats/results/maq-file.ts': ['fromCharCode(...bytes.subarray(0, MAGIC.length))'],
   },
   'The parameters, operands or results of a functor or a kernel, whose size the backends bound.': {
     'backends/reference/emit-javascript.ts': ['Function(...parameters)'],

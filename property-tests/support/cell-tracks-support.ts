@@ -1,5 +1,5 @@
 import type { TrackedFrame } from '../../algorithms/cell-tracking/tracks.ts';
-import { CONTOUR_POINTS } from '../../formats/cell-tracks/contours.ts';
+import { CONTOUR_POINTS } from '../../formats/results/cell-tracks/contours.ts';
 
 /** A cell in a frame; by default, its contour is a circle. */
 export interface CellRow {

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import type { NarrowSample } from '../../algorithms/geometry/raster.ts';
 import { main } from '../../cli/main.ts';
-import { type GeoTiffRaster, writeGeoTiff } from '../../formats/geotiff-writer.ts';
-import { CELL_ARRAYS } from '../../formats/tiff/samples.ts';
+import { type GeoTiffRaster, writeGeoTiff } from '../../formats/rasters/geotiff-writer.ts';
+import { CELL_ARRAYS } from '../../formats/rasters/tiff/samples.ts';
 
 /** What a command line printed, and its exit code. */
 export interface Ending {

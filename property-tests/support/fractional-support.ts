@@ -1,6 +1,6 @@
 import { ratio } from '../../algorithms/exact-ratio.ts';
 import type { Cells, RasterSource, Sample, Scaling } from '../../algorithms/geometry/raster.ts';
-import { CELL_ARRAYS } from '../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../formats/rasters/tiff/samples.ts';
 import { open } from '../../index.ts';
 import { fc } from '../law-test.ts';
 import { STEPS, sharesOf, unitGrid, type WholeZone, wholeZones } from './shares-support.ts';

@@ -2,6 +2,7 @@ import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import { type Note, noteTally } from '../../algorithms/notes.ts';
 import { quoteName } from '../../algorithms/quoted-names.ts';
 import { findNoLatitude, isGeographicCrs, normalizeCrs } from '../../formats/crs.ts';
+import { LEFT_OUT_SENTENCES, type LeftOut, leaveOut, withFirstErrors } from '../../formats/left-out.ts';
 import {
   describeFeature,
   type FeaturePlace,
@@ -17,12 +18,9 @@ import {
   unknownGeometryError,
   unreadable,
   withoutGeometry,
-} from '../../formats/feature.ts';
-import { isGeoJson } from '../../formats/geojson.ts';
-import { jsonValueOf } from '../../formats/json-value.ts';
-import { LEFT_OUT_SENTENCES, type LeftOut, leaveOut, withFirstErrors } from '../../formats/left-out.ts';
-import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES } from '../../formats/polygon-notes.ts';
-import { featureName } from '../../formats/record-name.ts';
+} from '../../formats/polygons/feature.ts';
+import { isGeoJson } from '../../formats/polygons/geojson.ts';
+import { JUMP_SENTENCES, OTHER_GEOMETRY_SENTENCE, RING_SENTENCES } from '../../formats/polygons/polygon-notes.ts';
 import {
   appendPositions,
   dropClosingVertex,
@@ -31,11 +29,13 @@ import {
   isFlat,
   readJumps,
   type Vertices,
-} from '../../formats/rings.ts';
-import { isTopoJson, topoJsonFeatures } from '../../formats/topojson.ts';
+} from '../../formats/polygons/rings.ts';
+import { isTopoJson, topoJsonFeatures } from '../../formats/polygons/topojson.ts';
+import { type AttributeReader, attributeReader } from '../../formats/polygons/zone-attributes.ts';
+import type { ReadZones, ZoneOptions } from '../../formats/polygons/zones.ts';
+import { jsonValueOf } from '../../formats/text/json-value.ts';
+import { featureName } from '../../formats/text/record-name.ts';
 import { UsageError } from '../../formats/usage-error.ts';
-import { type AttributeReader, attributeReader } from '../../formats/zone-attributes.ts';
-import type { ReadZones, ZoneOptions } from '../../formats/zones.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 
 /**

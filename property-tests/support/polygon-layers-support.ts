@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { serialize } from 'flatgeobuf/lib/mjs/geojson.js';
 import type { Geometry, MultiPolygon, Polygon } from 'geojson';
 import { finished } from '../../formats/bytes/steps.ts';
-import type { LayerInput } from '../../formats/polygon-layers/layer-input.ts';
-import { readAll } from '../../formats/polygon-layers/open-polygon-layer.ts';
-import type { PolygonLayerOptions } from '../../formats/polygon-layers/polygon-layer.ts';
-import type { AttributeReader } from '../../formats/zone-attributes.ts';
-import type { ReadZones } from '../../formats/zones.ts';
+import type { LayerInput } from '../../formats/polygons/layer-input.ts';
+import { readAll } from '../../formats/polygons/open-polygon-layer.ts';
+import type { PolygonLayerOptions } from '../../formats/polygons/polygon-layer.ts';
+import type { AttributeReader } from '../../formats/polygons/zone-attributes.ts';
+import type { ReadZones } from '../../formats/polygons/zones.ts';
 import type { Parts, Ring } from '../fixtures/random-zones.ts';
 
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

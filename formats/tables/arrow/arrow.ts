@@ -1,6 +1,6 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
-import type { ByteSource } from '../../tiff/byte-source.ts';
-import { loadZstd, type Unpack } from '../../zstd.ts';
+import { loadZstd, type Unpack } from '../../bytes/zstd.ts';
+import type { ByteSource } from '../../rasters/tiff/byte-source.ts';
 import { isSet } from '../bits.ts';
 import { unpackLz4Frame } from '../lz4.ts';
 import { type Chunk, rebatched } from '../rebatch.ts';

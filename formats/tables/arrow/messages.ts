@@ -7,8 +7,8 @@ import {
   u16Field,
   u64Field,
   vectorField,
-} from '../../polygon-layers/flatbuffer.ts';
-import type { ByteSource } from '../../tiff/byte-source.ts';
+} from '../../polygons/flatbuffer.ts';
+import type { ByteSource } from '../../rasters/tiff/byte-source.ts';
 import { asDamage, damaged } from '../table-errors.ts';
 import { type ArrowField, fieldsOf } from './schema.ts';
 

@@ -8,7 +8,7 @@ import {
   u16Field,
   u64Field,
   vectorField,
-} from '../../polygon-layers/flatbuffer.ts';
+} from '../../polygons/flatbuffer.ts';
 import type { FieldType, TableField, TimestampUnit, UnreadField } from '../table-file.ts';
 
 /** Numbers of data types in Arrow's Schema.fbs. */

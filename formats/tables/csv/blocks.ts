@@ -1,5 +1,5 @@
 import { joinedArrays } from '../../bytes/byte-arrays.ts';
-import type { LayerInput } from '../../polygon-layers/layer-input.ts';
+import type { LayerInput } from '../../polygons/layer-input.ts';
 import { LONGEST_RECORD, longRecord, openQuote, type Reading } from './scan.ts';
 
 /** A block of the file. It begins with the bytes that the previous block has left over. */

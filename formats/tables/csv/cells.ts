@@ -1,6 +1,6 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { latin1Text } from '../../bytes/byte-arrays.ts';
-import { numberEnd, readJsonNumber } from '../../polygon-layers/json-number.ts';
+import { numberEnd, readJsonNumber } from '../../polygons/json-number.ts';
 import { bitWords, setBits } from '../bits.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
 import type { TableField } from '../table-file.ts';

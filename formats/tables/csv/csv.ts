@@ -2,7 +2,7 @@ import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
 import { turn } from '../../../primitives/host/turn.ts';
 import { utf8Text } from '../../bytes/byte-arrays.ts';
-import type { LayerInput } from '../../polygon-layers/layer-input.ts';
+import type { LayerInput } from '../../polygons/layer-input.ts';
 import { type Chunk, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';
 import { chosenFields } from '../table-errors.ts';

@@ -1,7 +1,7 @@
 import type { Note } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
 import { latin1Text } from '../../bytes/byte-arrays.ts';
-import type { LayerInput } from '../../polygon-layers/layer-input.ts';
+import type { LayerInput } from '../../polygons/layer-input.ts';
 import { checkNames } from '../table-errors.ts';
 import type { TableOptions } from '../table-file.ts';
 import { blocksOf, checkLength } from './blocks.ts';

@@ -1,4 +1,4 @@
-import type { LayerInput } from '../../polygon-layers/layer-input.ts';
+import type { LayerInput } from '../../polygons/layer-input.ts';
 import { blocksOf, checkLength } from './blocks.ts';
 import type { Head } from './head.ts';
 import { type Fields, type Reading, scanRows } from './scan.ts';

@@ -2,7 +2,7 @@ import type { Note } from '../../../algorithms/notes.ts';
 import { quoteName } from '../../../algorithms/quoted-names.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
 import { utf8Text } from '../../bytes/byte-arrays.ts';
-import type { LayerInput } from '../../polygon-layers/layer-input.ts';
+import type { LayerInput } from '../../polygons/layer-input.ts';
 import type { DeclaredType, FieldType, TableField, TableOptions } from '../table-file.ts';
 import type { Head } from './head.ts';
 import * as infer from './infer.ts';

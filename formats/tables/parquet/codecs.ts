@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib';
 import type { CompressionCodec } from 'hyparquet/src/types.js';
-import { loadZstd, type Unpack } from '../../zstd.ts';
+import { loadZstd, type Unpack } from '../../bytes/zstd.ts';
 import { unpackLz4 } from '../lz4.ts';
 
 /**

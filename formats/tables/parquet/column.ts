@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { parquetHeader } from 'hyparquet/src/column.js';
 import type { PageHeader, ParquetType } from 'hyparquet/src/types.js';
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
-import type { Unpack } from '../../zstd.ts';
+import type { Unpack } from '../../bytes/zstd.ts';
 import { bitWords, countBits, isSet } from '../bits.ts';
 import { storedType } from '../stored-type.ts';
 import { ValueFault } from '../table-errors.ts';

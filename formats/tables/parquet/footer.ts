@@ -2,7 +2,7 @@ import { parquetMetadata } from 'hyparquet/src/metadata.js';
 import type { FileMetaData, SchemaElement } from 'hyparquet/src/types.js';
 import type { Note } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
-import type { ByteSource } from '../../tiff/byte-source.ts';
+import type { ByteSource } from '../../rasters/tiff/byte-source.ts';
 import { asDamage, checkNames, damaged, unsupported } from '../table-errors.ts';
 import type { FieldType, TableField, TimestampUnit, UnreadField } from '../table-file.ts';
 import { CODECS } from './codecs.ts';

@@ -1,5 +1,5 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
-import type { ByteSource } from '../../tiff/byte-source.ts';
+import type { ByteSource } from '../../rasters/tiff/byte-source.ts';
 import { copiedBatches } from '../copied-batches.ts';
 import { type Chunk, type ReadOptions, rebatched } from '../rebatch.ts';
 import { type StringDictionary, stringDictionary } from '../string-dictionary.ts';

@@ -1,5 +1,5 @@
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
-import type { ByteSource } from '../../tiff/byte-source.ts';
+import type { ByteSource } from '../../rasters/tiff/byte-source.ts';
 import { asDamage, ValueFault, valueError } from '../table-errors.ts';
 import { type ReadingMemory, readColumn } from './column.ts';
 import { codecOf, type ParquetField, type RowGroup } from './footer.ts';

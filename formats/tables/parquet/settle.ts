@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { ByteSource } from '../../tiff/byte-source.ts';
+import type { ByteSource } from '../../rasters/tiff/byte-source.ts';
 import type { StringDictionary } from '../string-dictionary.ts';
 import type { TableField } from '../table-file.ts';
 import { readingMemory } from './column.ts';

@@ -18,7 +18,7 @@ import {
   utf8,
 } from '@uwdata/flechette';
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
-import { arrowFile, bitsOf } from '../../arrow-file.ts';
+import { arrowFile, bitsOf } from '../arrow-file.ts';
 import { countBits, isSet } from '../bits.ts';
 import { emptyColumn } from '../parquet/plain.ts';
 import type { TableField } from '../table-file.ts';

@@ -1,5 +1,5 @@
 import type { HostColumn, HostTable } from '../../../algorithms/tables/host-table.ts';
-import { disarmed } from '../../csv-quote.ts';
+import { disarmed } from '../../text/csv-quote.ts';
 import type { TableField } from '../table-file.ts';
 import { type CellText, cellText, nullsOf } from './cell-text.ts';
 

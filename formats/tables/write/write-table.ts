@@ -4,7 +4,7 @@ import type { HostTable } from '../../../algorithms/tables/host-table.ts';
 import { requireArguments } from '../../../primitives/checks/arguments.ts';
 import { anArrayOf, aSignal, aText, aWord, optional, someOptions, where } from '../../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../../primitives/host/platform-types.ts';
-import { stageOutputs } from '../../atomic-write.ts';
+import { stageOutputs } from '../../bytes/atomic-write.ts';
 import { UsageError } from '../../usage-error.ts';
 import { fieldOfColumn, type TableField } from '../table-file.ts';
 import { arrowRows } from './arrow-rows.ts';

@@ -8,7 +8,7 @@ import { countPart, createPartSums, partsOfRaster } from '../../../algorithms/zo
 import { planSurface } from '../../../algorithms/zonal/surface-plan.ts';
 import { DEFAULT_STATISTICS } from '../../../algorithms/zonal/zone-statistics.ts';
 import { snapZones } from '../../../algorithms/zonal/zones-on-grid.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, rasterOf, zonesOf } from '../../support/zonal-support.ts';

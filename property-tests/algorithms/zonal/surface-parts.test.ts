@@ -12,7 +12,7 @@ import {
 import { planSurface } from '../../../algorithms/zonal/surface-plan.ts';
 import type { CountJob } from '../../../algorithms/zonal/zonal.ts';
 import { snapZones } from '../../../algorithms/zonal/zones-on-grid.ts';
-import { openPackedRaster } from '../../../formats/packed-raster.ts';
+import { openPackedRaster } from '../../../formats/rasters/packed-raster.ts';
 import { decodeItems, encodeItems } from '../../../graph/remote/wire.ts';
 import type { Context } from '../../../primitives/index.ts';
 import { onEveryBackend } from '../../backends.ts';

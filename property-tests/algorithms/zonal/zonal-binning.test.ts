@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { isWide, type NarrowCells, type NarrowSample, type Sample } from '../../../algorithms/geometry/raster.ts';
 import { binCount, binEdges, createClassifier } from '../../../algorithms/zonal/binning.ts';
 import { type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import type { Context } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
 import type { BlockCells, NarrowSample, RasterSource, Window } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { NarrowSample, Sample } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, plain, rasterOf, zonesOf } from '../../support/zonal-support.ts';

@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
 import { type Binning, surfaceHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { openPackedRaster } from '../../../formats/packed-raster.ts';
-import { HEADER_BYTES } from '../../../formats/packed-rasters/layout.ts';
-import { openPackedBand } from '../../../formats/packed-rasters/reader.ts';
-import type { PackedCodec } from '../../../formats/packed-rasters/tile-encoder.ts';
-import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
+import { HEADER_BYTES } from '../../../formats/rasters/packed/layout.ts';
+import { openPackedBand } from '../../../formats/rasters/packed/reader.ts';
+import type { PackedCodec } from '../../../formats/rasters/packed/tile-encoder.ts';
+import { openPackedRaster } from '../../../formats/rasters/packed-raster.ts';
+import { bytesInMemory } from '../../../formats/rasters/tiff/byte-source.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';
 import { fc, test } from '../../law-test.ts';

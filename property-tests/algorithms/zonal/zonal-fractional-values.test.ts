@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { ratio } from '../../../algorithms/exact-ratio.ts';
 import type { Cells, RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { surfaceHistogram, type ZonalJob, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { scaledCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';

@@ -6,7 +6,7 @@ import { checkPartCounts } from '../../../algorithms/zonal/part-counts.ts';
 import { countPart, createPartSums, partsOfRaster } from '../../../algorithms/zonal/surface-parts.ts';
 import { planSurface } from '../../../algorithms/zonal/surface-plan.ts';
 import { snapZones } from '../../../algorithms/zonal/zones-on-grid.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { decodeItems, encodeItems } from '../../../graph/remote/wire.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';

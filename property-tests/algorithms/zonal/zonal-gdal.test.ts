@@ -5,8 +5,8 @@ import { snapToGrid } from '../../../algorithms/geometry/grid.ts';
 import type { Zones } from '../../../algorithms/geometry/polygons.ts';
 import type { RasterGrid, RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { readZones } from '../../../formats/read-zones.ts';
+import { readZones } from '../../../formats/polygons/read-zones.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
 import { type Context, open } from '../../../index.ts';
 import about from '../../fixtures/gdal-zonal/about.json' with { type: 'json' };
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { RasterSource, Sample } from '../../../algorithms/geometry/raster.ts';
 import { createOverlay, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { openPackedRaster } from '../../../formats/packed-raster.ts';
+import { openPackedRaster } from '../../../formats/rasters/packed-raster.ts';
 import { ArgumentError } from '../../../primitives/index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { packedBytes, randomPacked } from '../../fixtures/random-packed.ts';

@@ -4,7 +4,7 @@ import type { Zones } from '../../../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, type ZonalHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { Geos } from '../../../bench/peers/geos-areas.ts';
-import { parseZones } from '../../../formats/zones.ts';
+import { parseZones } from '../../../formats/polygons/zones.ts';
 import { Context, open } from '../../../index.ts';
 import { dealtWorkers, onEveryBackend } from '../../backends.ts';
 import { caseCount, costlyCaseCount, THOROUGH } from '../../cases.ts';

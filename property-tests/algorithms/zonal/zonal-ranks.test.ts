@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { NarrowSample, RasterSource } from '../../../algorithms/geometry/raster.ts';
 import { createOverlay, surfaceHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { THOROUGH } from '../../cases.ts';

@@ -7,7 +7,7 @@ import { createFoldTotals, type FoldedWindow } from '../../../algorithms/zonal/f
 import { foldsOf } from '../../../algorithms/zonal/folds.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { foldRows } from '../../../algorithms/zonal/zone-folds.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';

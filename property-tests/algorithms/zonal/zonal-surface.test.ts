@@ -6,7 +6,7 @@ import {
   type ZonalHistogram,
   zonalHistogram,
 } from '../../../algorithms/zonal/index.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { caseCount } from '../../cases.ts';
 import { randomCells } from '../../fixtures/random-raster.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import type { NarrowSample, Scaling } from '../../../algorithms/geometry/raster.ts';
 import { type Binning, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { CELL_ARRAYS, SAMPLE_RANGE } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS, SAMPLE_RANGE } from '../../../formats/rasters/tiff/samples.ts';
 import { Context, open } from '../../../index.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff } from '../../fixtures/crafted-tiff.ts';

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ratio, rootOfRatio } from '../../../algorithms/exact-ratio.ts';
 import type { RasterSource, Sample } from '../../../algorithms/geometry/raster.ts';
 import { createOverlay, type Pixels, surfaceHistogram, zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { CELL_ARRAYS } from '../../../formats/tiff/samples.ts';
+import { CELL_ARRAYS } from '../../../formats/rasters/tiff/samples.ts';
 import { open } from '../../../index.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { caseCount, scaledCount, THOROUGH } from '../../cases.ts';

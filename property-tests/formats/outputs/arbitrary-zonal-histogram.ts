@@ -3,7 +3,7 @@ import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
 import type { Areas } from '../../../algorithms/zonal/areas.ts';
 import type { WithStatistics } from '../../../algorithms/zonal/types.ts';
 import { perStatistic, STATISTIC_FIELDS } from '../../../algorithms/zonal/zone-statistics.ts';
-import type { ZoneAttribute } from '../../../formats/zone-attributes.ts';
+import type { ZoneAttribute } from '../../../formats/polygons/zone-attributes.ts';
 
 interface ZoneDraft {
   readonly name: string;

@@ -3,9 +3,9 @@ import type { CrossComparison } from '../../../algorithms/cross-compare/cross-co
 import { noteGatherer } from '../../../algorithms/cross-compare/note-gatherer.ts';
 import type { TileComparison } from '../../../algorithms/cross-compare/tile-comparison.ts';
 import { RATIO_BINS } from '../../../algorithms/cross-compare/totals.ts';
-import { comparePlot } from '../../../formats/compare-plot.ts';
-import { compareSections, worstTiles } from '../../../formats/compare-report.ts';
-import { compareSummary } from '../../../formats/compare-summary.ts';
+import { comparePlot } from '../../../formats/charts/compare-plot.ts';
+import { compareSections, worstTiles } from '../../../formats/results/compare-report.ts';
+import { compareSummary } from '../../../formats/results/compare-summary.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 

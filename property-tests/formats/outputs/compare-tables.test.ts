@@ -2,9 +2,14 @@ import { tableFromIPC } from '@uwdata/flechette';
 import { describe, expect } from 'vitest';
 import { ratiosOf } from '../../../algorithms/cross-compare/areas.ts';
 import type { TileComparison } from '../../../algorithms/cross-compare/tile-comparison.ts';
-import { arrowWriter } from '../../../formats/compare-arrow.ts';
-import { COMPARE_TABLES, type CompareTable, emptyTable, type TableWriter } from '../../../formats/compare-tables.ts';
-import { csvWriter, jsonWriter } from '../../../formats/compare-text.ts';
+import { arrowWriter } from '../../../formats/results/compare-arrow.ts';
+import {
+  COMPARE_TABLES,
+  type CompareTable,
+  emptyTable,
+  type TableWriter,
+} from '../../../formats/results/compare-tables.ts';
+import { csvWriter, jsonWriter } from '../../../formats/results/compare-text.ts';
 import { fc, test } from '../../law-test.ts';
 import { parseCsv } from '../../support/parse-csv.ts';
 import { texts } from '../../support/random-label-images.ts';

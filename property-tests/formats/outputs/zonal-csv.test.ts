@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { ZonalHistogram } from '../../../algorithms/zonal/types.ts';
 import { perStatistic } from '../../../algorithms/zonal/zone-statistics.ts';
-import { statisticsCsv, zonalCsv } from '../../../formats/zonal-csv.ts';
+import { statisticsCsv, zonalCsv } from '../../../formats/results/zonal-csv.ts';
 import { fc, test } from '../../law-test.ts';
 import { parseCsv } from '../../support/parse-csv.ts';
 import { awkwardName, zonalHistogram } from './arbitrary-zonal-histogram.ts';

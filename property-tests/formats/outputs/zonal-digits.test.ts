@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
 import type { Cells } from '../../../algorithms/geometry/raster.ts';
 import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { statisticsCsv } from '../../../formats/zonal-csv.ts';
-import { statisticsJson } from '../../../formats/zonal-json.ts';
-import { statisticsTable } from '../../../formats/zonal-table.ts';
+import { statisticsCsv } from '../../../formats/results/zonal-csv.ts';
+import { statisticsJson } from '../../../formats/results/zonal-json.ts';
+import { statisticsTable } from '../../../formats/results/zonal-table.ts';
 import { onEveryBackend } from '../../backends.ts';
 import { scaledCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { zonalJson } from '../../../formats/zonal-json.ts';
+import { zonalJson } from '../../../formats/results/zonal-json.ts';
 import { test } from '../../law-test.ts';
 import { zonalHistogram } from './arbitrary-zonal-histogram.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
+import { barsOf } from '../../../formats/charts/zonal-plot/bars.ts';
+import { statisticsCsv, zonalCsv } from '../../../formats/results/zonal-csv.ts';
+import { zonalJson } from '../../../formats/results/zonal-json.ts';
+import { histogramTable, statisticsTable, type ZonalTable } from '../../../formats/results/zonal-table.ts';
 import { arrowRows } from '../../../formats/tables/write/arrow-rows.ts';
-import { statisticsCsv, zonalCsv } from '../../../formats/zonal-csv.ts';
-import { zonalJson } from '../../../formats/zonal-json.ts';
-import { barsOf } from '../../../formats/zonal-plot/bars.ts';
-import { histogramTable, statisticsTable, type ZonalTable } from '../../../formats/zonal-table.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { arrowTexts } from '../../support/arrow-texts.ts';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { openPackedRaster } from '../../../formats/packed-raster.ts';
-import { encodeBand } from '../../../formats/packed-rasters/encode-band.ts';
-import { nodataBits } from '../../../formats/packed-rasters/metadata.ts';
-import { packedWriter } from '../../../formats/packed-rasters/writer.ts';
+import { encodeBand } from '../../../formats/rasters/packed/encode-band.ts';
+import { nodataBits } from '../../../formats/rasters/packed/metadata.ts';
+import { packedWriter } from '../../../formats/rasters/packed/writer.ts';
+import { openPackedRaster } from '../../../formats/rasters/packed-raster.ts';
 import { cut, sourceOf } from '../../fixtures/random-packed.ts';
 
 /** The page that specifies packed rasters. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
-import { crc32c } from '../../../formats/packed-rasters/crc32c.ts';
-import { findDamagedTile } from '../../../formats/packed-rasters/tile-check.ts';
-import { packWidths } from '../../../formats/packed-rasters/widths.ts';
+import { crc32c } from '../../../formats/rasters/packed/crc32c.ts';
+import { findDamagedTile } from '../../../formats/rasters/packed/tile-check.ts';
+import { packWidths } from '../../../formats/rasters/packed/widths.ts';
 import type { Context } from '../../../primitives/index.ts';
 import { onEveryBackend, plainBackends } from '../../backends.ts';
 import { scaledCount } from '../../cases.ts';

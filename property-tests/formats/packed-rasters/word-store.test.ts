@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { createSpillingBackend } from '../../../backends/spilling/index.ts';
-import { wordMemory } from '../../../formats/packed-rasters/word-memory.ts';
-import { storeWords } from '../../../formats/packed-rasters/word-store.ts';
+import { wordMemory } from '../../../formats/rasters/packed/word-memory.ts';
+import { storeWords } from '../../../formats/rasters/packed/word-store.ts';
 import { Context } from '../../../primitives/context/context.ts';
 
 const contexts = {

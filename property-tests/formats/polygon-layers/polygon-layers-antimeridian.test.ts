@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import type { PolygonLayerOptions } from '../../../formats/polygon-layers/polygon-layer.ts';
-import { parseZones, type ReadZones } from '../../../formats/zones.ts';
+import type { PolygonLayerOptions } from '../../../formats/polygons/polygon-layer.ts';
+import { parseZones, type ReadZones } from '../../../formats/polygons/zones.ts';
 import { caseCount } from '../../cases.ts';
 import { type Parts, type Ring, ringsOf, topoJsonText } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { emptyCoordinates, readCoordinates } from '../../../formats/polygon-layers/json-coordinates.ts';
-import { numberEnd, readJsonNumber } from '../../../formats/polygon-layers/json-number.ts';
-import { emptyRecord, parseRecord, scanRecord } from '../../../formats/polygon-layers/json-record.ts';
+import { emptyCoordinates, readCoordinates } from '../../../formats/polygons/json-coordinates.ts';
+import { numberEnd, readJsonNumber } from '../../../formats/polygons/json-number.ts';
+import { emptyRecord, parseRecord, scanRecord } from '../../../formats/polygons/json-record.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { deserialize, serialize } from 'flatgeobuf/lib/mjs/geojson.js';
 import { describe, expect } from 'vitest';
 import type { HostColumn } from '../../../algorithms/tables/host-table.ts';
-import { openPolygonLayer, readPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
-import { POLYGON_FORMATS } from '../../../formats/polygon-layers/polygon-formats.ts';
-import { POLYGON_LAYER_FORMATS } from '../../../formats/polygon-layers/polygon-layer.ts';
-import { readZones } from '../../../formats/read-zones.ts';
-import { attributeReader } from '../../../formats/zone-attributes.ts';
-import { parseZones, type ZoneOptions } from '../../../formats/zones.ts';
+import { openPolygonLayer, readPolygonLayer } from '../../../formats/polygons/open-polygon-layer.ts';
+import { POLYGON_FORMATS } from '../../../formats/polygons/polygon-formats.ts';
+import { POLYGON_LAYER_FORMATS } from '../../../formats/polygons/polygon-layer.ts';
+import { readZones } from '../../../formats/polygons/read-zones.ts';
+import { attributeReader } from '../../../formats/polygons/zone-attributes.ts';
+import { parseZones, type ZoneOptions } from '../../../formats/polygons/zones.ts';
 import { type Ring, ringsOf, topoJsonText, collection as wholeDegrees } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
 import {

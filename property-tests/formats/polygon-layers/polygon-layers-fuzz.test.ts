@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import type { PolygonLayerFormat, PolygonLayerOptions } from '../../../formats/polygon-layers/polygon-layer.ts';
-import { attributeReader } from '../../../formats/zone-attributes.ts';
-import type { ReadZones } from '../../../formats/zones.ts';
+import type { PolygonLayerFormat, PolygonLayerOptions } from '../../../formats/polygons/polygon-layer.ts';
+import { attributeReader } from '../../../formats/polygons/zone-attributes.ts';
+import type { ReadZones } from '../../../formats/polygons/zones.ts';
 import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { topoJsonText } from '../../fixtures/random-zones.ts';

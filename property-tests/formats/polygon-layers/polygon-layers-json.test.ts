@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { openLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
-import type { PolygonLayerOptions } from '../../../formats/polygon-layers/polygon-layer.ts';
-import { parseZones, type ReadZones } from '../../../formats/zones.ts';
+import { openLayer } from '../../../formats/polygons/open-polygon-layer.ts';
+import type { PolygonLayerOptions } from '../../../formats/polygons/polygon-layer.ts';
+import { parseZones, type ReadZones } from '../../../formats/polygons/zones.ts';
 import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { ringsOf } from '../../fixtures/random-zones.ts';

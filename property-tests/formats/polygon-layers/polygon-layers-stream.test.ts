@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openLayer, openPolygonLayer } from '../../../formats/polygon-layers/open-polygon-layer.ts';
+import { openLayer, openPolygonLayer } from '../../../formats/polygons/open-polygon-layer.ts';
 import { someOf } from '../../cases.ts';
 import { bytesOf, memoryInput, readBytes } from '../../support/polygon-layers-support.ts';
 
@@ -39,7 +39,7 @@ async function writeLarge(path: string, head: string, separator: string, tail: s
  * memory of the process grew.
  */
 async function readApart(path: string): Promise<{ polygons: number; vertices: number; grown: number }> {
-  const reader = new URL('../../../formats/polygon-layers/open-polygon-layer.ts', import.meta.url).href;
+  const reader = new URL('../../../formats/polygons/open-polygon-layer.ts', import.meta.url).href;
   const program = `
     import { openPolygonLayer } from ${JSON.stringify(reader)};
     const layer = await openPolygonLayer(${JSON.stringify(path)});

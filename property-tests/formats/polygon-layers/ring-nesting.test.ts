@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { partsByDirection } from '../../../formats/polygon-layers/ring-nesting.ts';
+import { partsByDirection } from '../../../formats/polygons/ring-nesting.ts';
 import { fc, test } from '../../law-test.ts';
 import { box, type Rings } from '../../support/zonal-support.ts';
 

@@ -6,12 +6,12 @@ import { crossCompare } from '../../../algorithms/cross-compare/cross-compare.ts
 import { tileSide } from '../../../algorithms/cross-compare/tile-side.ts';
 import { createReferenceBackend } from '../../../backends/reference/index.ts';
 import { humanLog } from '../../../cli/human-log.ts';
-import { compareSummary } from '../../../formats/compare-summary.ts';
 import { parseLabels } from '../../../formats/result-sets/label-image.ts';
 import { openResultSet } from '../../../formats/result-sets/open-result-set.ts';
 import { parseTile } from '../../../formats/result-sets/parse-tile.ts';
 import { isLabelFormat, type ResultSet } from '../../../formats/result-sets/result-set.ts';
 import { traceLabels } from '../../../formats/result-sets/trace-labels.ts';
+import { compareSummary } from '../../../formats/results/compare-summary.ts';
 import { Context } from '../../../primitives/context/context.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';

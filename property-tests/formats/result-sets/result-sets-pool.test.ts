@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { describe, expect } from 'vitest';
+import type { PoolThread } from '../../../formats/bytes/thread-pool.ts';
 import { createParsePool, type ParsePool, startParser } from '../../../formats/result-sets/parse-pool.ts';
 import { parseTile } from '../../../formats/result-sets/parse-tile.ts';
 import type { TileParameters } from '../../../formats/result-sets/result-set.ts';
-import type { PoolThread } from '../../../formats/thread-pool.ts';
 import { DeviceLostError, FormatError, GeometryError } from '../../../primitives/checks/errors.ts';
 import { fc, test } from '../../law-test.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { openCsvRows } from '../../../formats/csv-rows.ts';
 import { openTable } from '../../../formats/index.ts';
 import { parseCsv } from '../../../formats/result-sets/csv.ts';
+import { openCsvRows } from '../../../formats/text/csv-rows.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import { fileOf, readAll, readPath } from '../../support/table-files-support.ts';

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, describe, expect, vi } from 'vitest';
 import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { writeGeoTiff } from '../../../formats/geotiff-writer.ts';
-import { createDecodePool, startDecoder } from '../../../formats/tiff/decode-pool.ts';
-import type { RunRequest } from '../../../formats/tiff/decode-run.ts';
-import type { BlockCoding } from '../../../formats/tiff/layout.ts';
-import { packPieces } from '../../../formats/tiff/pieces.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
+import { writeGeoTiff } from '../../../formats/rasters/geotiff-writer.ts';
+import { createDecodePool, startDecoder } from '../../../formats/rasters/tiff/decode-pool.ts';
+import type { RunRequest } from '../../../formats/rasters/tiff/decode-run.ts';
+import type { BlockCoding } from '../../../formats/rasters/tiff/layout.ts';
+import { packPieces } from '../../../formats/rasters/tiff/pieces.ts';
 import { Context } from '../../../index.ts';
 import { plainBackends } from '../../backends.ts';
 import { caseCount, someOf } from '../../cases.ts';
@@ -79,7 +79,7 @@ describe('decoder threads', () => {
     const file = await writeTiles('series.tif');
     // Modules of its own, because tests of other files may have readers open.
     vi.resetModules();
-    const { openGeoTiff } = await import('../../../formats/geotiff.ts');
+    const { openGeoTiff } = await import('../../../formats/rasters/geotiff.ts');
     const [first, second, plainly] = await Promise.all([1, 1, 0].map((threads) => openGeoTiff(file, { threads })));
     const read = await first!.read(whole);
     new Uint8Array(read.buffer).fill(77);

@@ -1,8 +1,8 @@
 import { deflateSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { unpackLzw } from '../../../formats/tiff/lzw.ts';
-import { unpackPackBits } from '../../../formats/tiff/packbits.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
+import { unpackLzw } from '../../../formats/rasters/tiff/lzw.ts';
+import { unpackPackBits } from '../../../formats/rasters/tiff/packbits.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff } from '../../fixtures/crafted-tiff.ts';
 import { packLzw } from '../../fixtures/lzw-encoder.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
-import { type GeoTiffSource, openGeoTiff } from '../../../formats/geotiff.ts';
+import { type GeoTiffSource, openGeoTiff } from '../../../formats/rasters/geotiff.ts';
 import expected from '../../fixtures/gdal-rasters.json' with { type: 'json' };
 import { bytesOf } from '../../fixtures/random-raster.ts';
 import { test } from '../../law-test.ts';

@@ -1,8 +1,8 @@
 import { describe, expect } from 'vitest';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { bytesInMemory } from '../../../formats/tiff/byte-source.ts';
-import { readDirectory, TAG } from '../../../formats/tiff/directory.ts';
-import { keepTags } from '../../../formats/tiff/kept-tags.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
+import { bytesInMemory } from '../../../formats/rasters/tiff/byte-source.ts';
+import { readDirectory, TAG } from '../../../formats/rasters/tiff/directory.ts';
+import { keepTags } from '../../../formats/rasters/tiff/kept-tags.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { encodeJpeg, type JpegOptions } from '../../fixtures/jpeg-encoder.ts';

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { deflateSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { LERC_SAMPLES, type LercSample } from '../../../formats/tiff/lerc.ts';
-import { CELL_ARRAYS, SAMPLE_FORMAT } from '../../../formats/tiff/samples.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
+import { LERC_SAMPLES, type LercSample } from '../../../formats/rasters/tiff/lerc.ts';
+import { CELL_ARRAYS, SAMPLE_FORMAT } from '../../../formats/rasters/tiff/samples.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { encodeLerc, type LercBlob, withSum } from '../../fixtures/lerc-encoder.ts';

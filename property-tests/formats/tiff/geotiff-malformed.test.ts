@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff, entryOffset, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { packLzw } from '../../fixtures/lzw-encoder.ts';

@@ -1,6 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import { describe, expect } from 'vitest';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
 import { craftedTiff, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { packLzw } from '../../fixtures/lzw-encoder.ts';
 import { fc, test } from '../../law-test.ts';

@@ -2,8 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { type GeoTiffOptions, openGeoTiff } from '../../../formats/geotiff.ts';
-import { parseSideFile } from '../../../formats/tiff/side-file.ts';
+import { type GeoTiffOptions, openGeoTiff } from '../../../formats/rasters/geotiff.ts';
+import { parseSideFile } from '../../../formats/rasters/tiff/side-file.ts';
 import { craftedTiff, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { fc, test } from '../../law-test.ts';
 

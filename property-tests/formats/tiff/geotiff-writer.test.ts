@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import type { Window } from '../../../algorithms/geometry/raster.ts';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
-import { type GeoTiffRaster, writeGeoTiff } from '../../../formats/geotiff-writer.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
+import { type GeoTiffRaster, writeGeoTiff } from '../../../formats/rasters/geotiff-writer.ts';
 import { test } from '../../law-test.ts';
 
 let folder = '';

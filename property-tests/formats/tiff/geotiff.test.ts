@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { fromArrayBuffer } from 'geotiff';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
 import { type Cells, isWide, type RasterGrid, type Window } from '../../../algorithms/geometry/raster.ts';
-import { type GeoTiffSource, openGeoTiff } from '../../../formats/geotiff.ts';
-import { type GeoTiffRaster, writeGeoTiff } from '../../../formats/geotiff-writer.ts';
+import { type GeoTiffSource, openGeoTiff } from '../../../formats/rasters/geotiff.ts';
+import { type GeoTiffRaster, writeGeoTiff } from '../../../formats/rasters/geotiff-writer.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff } from '../../fixtures/crafted-tiff.ts';
 import {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { undoDifferences, undoFloatDifferences } from '../../../formats/tiff/predictor.ts';
+import { undoDifferences, undoFloatDifferences } from '../../../formats/rasters/tiff/predictor.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 

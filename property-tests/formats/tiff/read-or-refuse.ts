@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
 import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 
 /** Opens a file and reads a part of it. Any outcome except cells or an error of the library fails the test. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { openGeoTiff } from '../../../formats/geotiff.ts';
+import { openGeoTiff } from '../../../formats/rasters/geotiff.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff, type Tags } from '../../fixtures/crafted-tiff.ts';
 import { fc, test } from '../../law-test.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { fc } from '@fast-check/vitest';
 import { openVideo, type Video, type VideoOptions } from '../../../formats/index.ts';
-import { encodeDirectory, encodeHeader, type Field } from '../../../formats/tiff/directory-writer.ts';
+import { encodeDirectory, encodeHeader, type Field } from '../../../formats/rasters/tiff/directory-writer.ts';
 
 export type Samples = Uint8Array | Uint16Array;
 

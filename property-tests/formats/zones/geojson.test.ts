@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { parseZones } from '../../../formats/zones.ts';
+import { parseZones } from '../../../formats/polygons/zones.ts';
 import { feature, type Parts, parts, ringsOf } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
 

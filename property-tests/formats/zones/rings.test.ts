@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { isFlat } from '../../../formats/rings.ts';
+import { isFlat } from '../../../formats/polygons/rings.ts';
 import { fc, test } from '../../law-test.ts';
 
 type Vertex = readonly [x: number, y: number];

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
-import { readZones } from '../../../formats/read-zones.ts';
-import { parseZones } from '../../../formats/zones.ts';
+import { readZones } from '../../../formats/polygons/read-zones.ts';
+import { parseZones } from '../../../formats/polygons/zones.ts';
 import { ringsOf } from '../../fixtures/random-zones.ts';
 import { test } from '../../law-test.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { findJsonFault } from '../../../formats/json-syntax.ts';
+import { findJsonFault } from '../../../formats/text/json-syntax.ts';
 import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 

@@ -2,7 +2,7 @@ import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_proces
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { temporaryName } from '../../../formats/temporary-files.ts';
+import { temporaryName } from '../../../formats/bytes/temporary-files.ts';
 import { someOf } from '../../cases.ts';
 import { builtCommand } from '../../support/built-package.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../../support/cli-support.ts';

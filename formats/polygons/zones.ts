@@ -1,0 +1,88 @@
+import { requireArguments } from '../../primitives/checks/arguments.ts';
+import {
+  anArrayOf,
+  aPositive,
+  aText,
+  aWord,
+  eitherOf,
+  type FieldKinds,
+  type Kind,
+  optional,
+  someOptions,
+} from '../../primitives/checks/kinds.ts';
+import { finishedNow, type Steps } from '../bytes/steps.ts';
+import type { OnBadRecord } from '../left-out.ts';
+import { bytesInput, type LayerInput } from './layer-input.ts';
+import { readAll } from './open-polygon-layer.ts';
+import type { ReadZones } from './polygon-layer.ts';
+import { attributeReader, type ChosenAttributes } from './zone-attributes.ts';
+
+export type { ReadZones } from './polygon-layer.ts';
+
+/** Options for reading zones. */
+export interface ZoneOptions {
+  /**
+   * Name of the object to read from a TopoJSON file. The option may be omitted if there is only one object. A
+   * GeoJSON file has no layers to choose from; if the option is given, it must equal the `name` of the
+   * FeatureCollection.
+   */
+  readonly layer?: string | undefined;
+  /** Property whose values name the zones. Default: the features' `id`. */
+  readonly id?: string | undefined;
+  /** Coordinate system of the zones, instead of the system that the file states. */
+  readonly crs?: string | undefined;
+  /**
+   * How to read a ring whose longitudes jump by more than 180°. `as-written` (default) keeps the coordinates; `unwrap`
+   * assumes that the ring crosses the antimeridian, and makes its longitudes continuous, so they may exceed 180°.
+   * Coordinates that are not longitudes and latitudes are always read as written.
+   */
+  readonly antimeridian?: 'as-written' | 'unwrap' | undefined;
+  /**
+   * What to do with a malformed feature: `stop` (default) throws its error, `skip` leaves the feature out and notes it.
+   */
+  readonly onBadRecord?: OnBadRecord | undefined;
+  /**
+   * The attributes of the zones to read: `all`, or some by their names, in their order. Default: none. A zone may lack
+   * one that other zones have.
+   */
+  readonly attributes?: ChosenAttributes | undefined;
+  /** Maximum bytes of memory for reading. Default: unlimited. */
+  readonly memoryBytes?: number | undefined;
+}
+
+/** Options for parsing zones from a text. */
+export interface ParseZonesOptions extends ZoneOptions {
+  /** Name of the text in error messages. Default `zones`. */
+  readonly file?: string | undefined;
+}
+
+/** The kinds of {@link ZoneOptions}, to validate them. */
+export const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
+  layer: optional(aText),
+  id: optional(aText),
+  crs: optional(aText),
+  antimeridian: optional(aWord(['as-written', 'unwrap'])),
+  onBadRecord: optional(aWord(['stop', 'skip'])),
+  attributes: optional(eitherOf("'all', or a list of names", aWord(['all']), anArrayOf(aText))),
+  memoryBytes: optional(aPositive()),
+};
+const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, file: optional(aText) });
+
+/**
+ * Reads zones from a text of GeoJSON, TopoJSON, or another text that {@link readZones} reads, like `readZones`.
+ *
+ * @example
+ * const { zones } = parseZones('{ "type": "Polygon", "coordinates": [[[0, 0], [2, 0], [0, 2], [0, 0]]] }');
+ * [zones.names, zones.polygons.x]; // [['0'], Float64Array [0, 2, 0]]
+ */
+export function parseZones(text: string, options: ParseZonesOptions = {}): ReadZones {
+  requireArguments('parseZones', { text, options }, { text: aText, options: PARSE_OPTIONS });
+  const { file = 'zones', ...how } = options;
+  return finishedNow(zonesIn(bytesInput(new TextEncoder().encode(text), file, how.memoryBytes), how));
+}
+
+/** Reads zones from a source of bytes. */
+export function zonesIn(input: LayerInput, { attributes: chosen, ...options }: ZoneOptions): Steps<ReadZones> {
+  const attributes = chosen && attributeReader(chosen, input.file, options.memoryBytes);
+  return readAll(input, options, { attributes, noun: 'zone' });
+}

@@ -1,0 +1,59 @@
+import { FormatError } from '../../../primitives/checks/errors.ts';
+
+/** Bytes that can be read at any position: a file, or an array in memory. */
+export interface ByteSource {
+  /** Name of the source in error messages. */
+  readonly file: string;
+  readonly size: number;
+  /** Descriptor of the file, through which other threads can read it; undefined for bytes in memory. */
+  readonly descriptor?: number;
+  /**
+   * Reads exactly `length` bytes, into the first bytes of `into` if it is given. The caller may modify the result. A
+   * source may ignore `into`; see {@link readInto}.
+   */
+  read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** Fills `into` with the bytes from an offset on. */
+export async function readInto(source: ByteSource, offset: number, into: Uint8Array): Promise<void> {
+  const bytes = await source.read(offset, into.length, into);
+  if (bytes.buffer !== into.buffer) into.set(bytes);
+}
+
+/** A source of bytes that are in memory. */
+export function bytesInMemory(bytes: Uint8Array, file = 'memory'): ByteSource {
+  let open = true;
+  return {
+    file,
+    size: bytes.length,
+    async read(offset, length) {
+      checkRange(file, bytes.length, offset, length, open);
+      return new Uint8Array(bytes.subarray(offset, offset + length));
+    },
+    async close() {
+      open = false;
+    },
+  };
+}
+
+/** Throws unless the bytes lie inside an open source. */
+export function checkRange(file: string, size: number, offset: number, length: number, open: boolean): void {
+  if (!open) {
+    throw new FormatError('format/closed', 'The file was closed before it was read.', {
+      place: { file },
+      remedy: 'Read before closing.',
+    });
+  }
+  if (!(offset >= 0 && length >= 0 && offset + length <= size)) throw truncated(file, size, offset, length);
+}
+
+/** The error for a file of `size` bytes that does not contain all of the `length` bytes from byte `offset` on. */
+export function truncated(file: string, size: number, offset: number, length: number, what = 'The file'): FormatError {
+  return new FormatError('format/truncated', `${what} needs bytes beyond the end of the file.`, {
+    expected: `bytes ${offset} to ${offset + length}`,
+    got: `${size} bytes in all`,
+    remedy: 'The file is cut off or damaged: copy or download it again.',
+    place: { file },
+  });
+}
