@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import { pairAreas } from '../algorithms/pixelbox/pair-areas.ts';
 import { regionsOf } from '../algorithms/pixelbox/regions.ts';
 import { gridPolygons } from '../algorithms/pixelbox/snap-to-pixels.ts';

@@ -1,4 +1,4 @@
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import type { GraphShape, NodeCounters, NodeKind, Trace } from '../../graph/index.ts';
 
 /**

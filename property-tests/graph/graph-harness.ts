@@ -1,4 +1,4 @@
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import { THOROUGH } from '../cases.ts';
 
 /** Number of items that would overflow the stack, or take very long, if each item added a frame or a list entry. */

@@ -1,4 +1,4 @@
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileJavaScript } from '../../backends/reference/index.ts';
 import { ArgumentError, FunctorError } from '../../primitives/checks/errors.ts';

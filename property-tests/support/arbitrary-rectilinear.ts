@@ -1,4 +1,4 @@
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import {
   type CellMask,

@@ -1,4 +1,4 @@
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import type { PolygonSide } from '../../algorithms/cross-compare/tile-comparison.ts';
 import type { Polygons } from '../../algorithms/geometry/polygons.ts';
 import { regionsOf } from '../../algorithms/pixelbox/regions.ts';

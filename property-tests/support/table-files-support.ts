@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import type { HostColumn, HostTable } from '../../algorithms/tables/host-table.ts';
 import {
   type BatchOptions,

@@ -1,4 +1,4 @@
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { detectCells, detectPeaks, gicov, gradients } from '../../../algorithms/cell-tracking/index.ts';
 import { asGrid, type Column, type Context, input, u32 } from '../../../primitives/index.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Polygons } from '../../../algorithms/geometry/polygons.ts';
 import { type PairAreas, pairAreas } from '../../../algorithms/pixelbox/pair-areas.ts';

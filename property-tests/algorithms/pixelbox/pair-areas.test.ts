@@ -1,4 +1,4 @@
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { type AreaMethod, type AreaPlan, planAreas, type RegionPairs } from '../../../algorithms/pixelbox/area-plan.ts';
 import { regionsOn } from '../../../algorithms/pixelbox/device-regions.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deflateSync } from 'node:zlib';
-import { fc } from '@fast-check/vitest';
+import fc from 'fast-check';
 import { openVideo, type Video, type VideoOptions } from '../../../formats/index.ts';
 import { encodeDirectory, encodeHeader, type Field } from '../../../formats/rasters/tiff/directory-writer.ts';
 
