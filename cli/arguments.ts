@@ -25,7 +25,10 @@ export interface VoiceOptions {
 }
 
 /** How files of polygons are read. */
-export type ReadingOptions = Pick<ZoneOptions, 'layer' | 'id' | 'crs' | 'antimeridian' | 'onBadRecord'>;
+export type ReadingOptions = Pick<
+  ZoneOptions,
+  'layer' | 'id' | 'geometryColumn' | 'crs' | 'antimeridian' | 'onBadRecord'
+>;
 
 /** The options of commands that compute on a backend. */
 export interface ComputeOptions extends BackendOptions, MemoryOptions, VoiceOptions {}
@@ -99,11 +102,19 @@ export const ANTIMERIDIAN_SPEC: OptionSpec = {
   choices: ['unwrap'],
 };
 
+export const GEOMETRY_COLUMN_SPEC: OptionSpec = {
+  name: 'geometry-column',
+  group: 'Input',
+  value: 'NAME',
+  help: 'the column of the geometries in GeoParquet or CSV (default: as the file says)',
+};
+
 /** Parses the options for reading files of polygons. */
 export function parseReading(values: OptionValues): ReadingOptions {
   return {
     layer: text(values, 'layer'),
     id: text(values, 'id'),
+    geometryColumn: text(values, 'geometry-column'),
     crs: parsed(values, 'assume-crs', parseCrs),
     antimeridian: text(values, 'antimeridian') as 'unwrap' | undefined,
     onBadRecord: text(values, 'on-bad-record') as OnBadRecord | undefined,

@@ -14,6 +14,7 @@ import {
   type ComputeOptions,
   checkOneToStdout,
   fillSpec,
+  GEOMETRY_COLUMN_SPEC,
   parseCompute,
   parseFill,
   parseReading,
@@ -71,6 +72,7 @@ export const READING_SPECS: readonly OptionSpec[] = [
     help: 'the CRS of the coordinates, instead of what the files say',
   },
   ANTIMERIDIAN_SPEC,
+  GEOMETRY_COLUMN_SPEC,
   fillSpec('polygon'),
   {
     name: 'input-format',

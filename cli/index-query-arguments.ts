@@ -99,6 +99,7 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
   ['above', ['windows', 'polygons']],
   ['filter-only', ['polygons']],
   ['layer', ['polygons']],
+  ['geometry-column', ['polygons']],
   ['input-format', ['polygons']],
   ['assume-crs', ['polygons']],
   ['fill', ['polygons']],

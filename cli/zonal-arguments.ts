@@ -11,6 +11,7 @@ import {
   type ComputeOptions,
   checkOneToStdout,
   fillSpec,
+  GEOMETRY_COLUMN_SPEC,
   parseCompute,
   parseFill,
   parseReading,
@@ -143,6 +144,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     help: 'the CRS of both files, instead of what they say',
   },
   ANTIMERIDIAN_SPEC,
+  GEOMETRY_COLUMN_SPEC,
   BAD_RECORD_SPEC,
   fillSpec('zone'),
   {

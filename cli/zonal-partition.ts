@@ -92,6 +92,7 @@ const somePartition: Kind = aRecord<ZonalPartition>({
   zones: someFileFacts,
   zoneOptions: aRecord<ReadingOptions>({
     layer: optional(aText),
+    geometryColumn: optional(aText),
     id: optional(aText),
     crs: optional(aText),
     antimeridian: optional(aWord(['as-written', 'unwrap'])),

@@ -2,8 +2,16 @@ import { GeometryError } from '../../primitives/checks/errors.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
 import { endRing, type LayerColumns, reserveVertices } from './layer-columns.ts';
 
+/** How the positions of a ring are stored: the bytes of one, of which x and y are the first, and whether these are little-endian. */
+export interface PositionLayout {
+  readonly stride: number;
+  readonly little: boolean;
+}
+
+const XY: PositionLayout = { stride: 16, little: true };
+
 /**
- * Reads a ring as a sequence of positions. A position is a pair of little-endian f64.
+ * Reads a ring as a sequence of positions, whose first two numbers are f64. Default: little-endian pairs.
  *
  * @throws GeometryError if a coordinate is not finite, RangeError if the bytes end too early.
  */
@@ -13,13 +21,14 @@ export function readBinaryRing(
   start: number,
   positions: number,
   at: FeaturePlace,
+  { stride, little }: PositionLayout = XY,
 ): void {
   const { vertices } = columns;
   reserveVertices(vertices, positions);
   const { x, y, length } = vertices;
   for (let position = 0; position < positions; position++) {
-    const east = view.getFloat64(start + 16 * position, true);
-    const north = view.getFloat64(start + 16 * position + 8, true);
+    const east = view.getFloat64(start + stride * position, little);
+    const north = view.getFloat64(start + stride * position + 8, little);
     // `x - x` is 0 for finite numbers, and NaN for infinity and NaN.
     if (!(east - east === 0 && north - north === 0)) throw notFinite(east, north, at);
     x[length + position] = east;

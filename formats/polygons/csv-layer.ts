@@ -28,6 +28,7 @@ export const CSV: PolygonFormat = {
   name: 'csv',
   title: 'CSV with a column of WKT',
   endings: ['.csv', '.tsv'],
+  hasColumns: true,
   tells: ({ head, start }) => {
     const text = latin1Text(head, start, Math.min(head.length, start + TELLING));
     return DELIMITED.test(text) && GEOMETRY.test(text);
@@ -63,7 +64,7 @@ function* readCsv(reading: Reading): Steps {
       continue;
     }
     if (fields.rows > 0 && chosen === undefined) {
-      const columns = chooseColumns(fields, input.file, undefined, options.id);
+      const columns = chooseColumns(fields, input.file, options.geometryColumn, options.id);
       chosen = { ...columns, read: attributeColumns(reading, attributesOf(columns), () => true) };
       rows = { ...rows, columns: fields.columns };
       row = Number(chosen.header !== undefined);

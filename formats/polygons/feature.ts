@@ -24,6 +24,9 @@ export interface FoundGeometries {
   others: number;
 }
 
+/** What a feature without a geometry has. */
+export const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
+
 /** The features of a file, and the coordinate system that the file states. */
 export interface RawFeatures {
   readonly features: Iterable<RawFeature>;

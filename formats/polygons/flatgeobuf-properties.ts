@@ -4,6 +4,7 @@ import { missingProperty, nameText } from '../text/record-name.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
 import { type FlatTable, type Vector, vectorField } from './flatbuffer.ts';
 import type { FlatGeobufColumn } from './flatgeobuf-header.ts';
+import { wholeValue } from './table-values.ts';
 
 const BINARY = 14;
 
@@ -99,8 +100,7 @@ export function propertiesOf(
     if (!read.has(column)) continue;
     const { name, type } = column;
     const value = storedValue(stored.view, type, found);
-    const isBeyond = typeof value === 'bigint' && !Number.isSafeInteger(Number(value));
-    values.set(name, typeof value !== 'bigint' ? value : isBeyond ? String(value) : Number(value));
+    values.set(name, typeof value === 'bigint' ? wholeValue(value) : value);
   }
   return Object.fromEntries(values);
 }

@@ -4,7 +4,7 @@ import type { Steps } from '../bytes/steps.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { readBinaryRing } from './binary-rings.ts';
 import { bytesThere, closeWindow, openWindow } from './byte-window.ts';
-import type { FeaturePlace, FoundGeometries } from './feature.ts';
+import { type FeaturePlace, type FoundGeometries, NO_GEOMETRY } from './feature.ts';
 import { type FlatTable, rootTable, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
 import {
   FLATGEOBUF_MAGIC,
@@ -18,10 +18,12 @@ import { beginPart, beginPolygon, isFull, type LayerColumns } from './layer-colu
 import type { LayerInput } from './layer-input.ts';
 import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
 import type { PolygonFormat } from './polygon-format.ts';
+import { requireStraight } from './straight-edges.ts';
 
 const POLYGON = 3;
 const MULTI_POLYGON = 6;
 const COLLECTION = 7;
+const MULTI_SURFACE = 12;
 /** Stands for the type of a polygon inside a multipolygon. Such a polygon need not state a type. */
 const PART = -1;
 
@@ -96,8 +98,6 @@ function readFeature(
   }
 }
 
-const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
-
 /**
  * Reads the polygons of a geometry, walking its parts with an explicit stack. In a damaged file, offsets may point back
  * to earlier parts, so that the walk would not end. Therefore the numbers of parts and positions are limited by the
@@ -120,13 +120,16 @@ function readGeometry(
     if (type === POLYGON || type === PART) {
       beginPart(columns);
       readRings(columns, vectorField(next, 1, 8), vectorField(next, 0, 4), at);
-    } else if (type === MULTI_POLYGON || type === COLLECTION) {
+    } else if (type === MULTI_POLYGON || type === COLLECTION || type === MULTI_SURFACE) {
       const members = vectorField(next, 7, 4);
       parts += members.length;
       if (8 * parts > bytes) throw damaged('parts that overlap', at);
       const kind = type === MULTI_POLYGON ? PART : 0;
       for (let part = members.length - 1; part >= 0; part--) pending.push([tableAt(members, part), kind]);
-    } else found.others++;
+    } else {
+      requireStraight(type, at);
+      found.others++;
+    }
     if (16 * (columns.vertices.length - before) > bytes) throw damaged('parts that overlap', at);
   }
   return found;

@@ -6,6 +6,7 @@ import {
   type FoundGeometries,
   isJsonObject,
   type JsonObject,
+  NO_GEOMETRY,
   unknownGeometryError,
   withoutGeometry,
 } from './feature.ts';
@@ -42,8 +43,6 @@ export function readFeature(
 function ownId(id: unknown, properties: unknown): unknown {
   return [id, isJsonObject(properties) ? properties.id : undefined].find(isName);
 }
-
-const NO_GEOMETRY: FoundGeometries = { polygons: 0, others: 0 };
 
 /**
  * Reads the polygons of a geometry. Walks nested collections with an explicit stack, so that deep nesting cannot

@@ -56,7 +56,6 @@ const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])
   ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],
   ['SQLite format 3', 'an SQLite database, such as GeoPackage', 'Convert it, for example with ogr2ogr.'],
   ['MAQTREE\n', 'a tree, written by quadrille index build', 'Name the files of polygons that the tree was built from.'],
-  ['PAR1', 'a Parquet file', 'Convert it, for example with ogr2ogr.'],
   ['\xff\xfe', 'text in UTF-16', 'Write it as UTF-8.'],
   ['\xfe\xff', 'text in UTF-16', 'Write it as UTF-8.'],
   ['II*\0', 'a TIFF image', 'Name a file of polygons.'],

@@ -7,6 +7,7 @@ import { fileError } from '../bytes/file-error.ts';
 import { gunzipBlocks, isGzip, unpacked } from '../bytes/gzip.ts';
 import { readBounded } from '../bytes/read-bounded.ts';
 import { eachOf, type Steps } from '../bytes/steps.ts';
+import { type ByteSource, checkRange, truncated } from '../rasters/tiff/byte-source.ts';
 import type { AttributeReader } from './zone-attributes.ts';
 
 /** A file as a stream of bytes. The stream can be started several times. */
@@ -176,6 +177,29 @@ function tooLarge({ file, size }: LayerInput, max: number): FormatError {
   });
 }
 
+/** The bytes of a file that is not gzipped, at any position. Closing has no effect, as nothing stays open. */
+export function layerBytes(input: LayerInput): ByteSource {
+  const { file, size } = input;
+  return {
+    file,
+    size,
+    async read(offset, length) {
+      checkRange(file, size, offset, length, true);
+      const bytes = new Uint8Array(length);
+      let done = 0;
+      if (length === 0) return bytes;
+      for await (const block of input.blocks(undefined, offset)) {
+        const part = block.subarray(0, length - done);
+        bytes.set(part, done);
+        done += part.length;
+        if (done === length) return bytes;
+      }
+      throw truncated(file, offset + done, offset, length);
+    },
+    close: async () => {},
+  };
+}
+
 /** What readers of zones, and of tiles, ask for. */
 export interface ForZones {
   /** Receives the attributes of polygons, if they are wanted. */
@@ -187,4 +211,6 @@ export interface ForZones {
    * `id`, if that can. Default false.
    */
   readonly isTile?: boolean | undefined;
+  /** Whether the caller cannot wait, so that formats whose readers do are refused. Default false. */
+  readonly isNow?: boolean | undefined;
 }

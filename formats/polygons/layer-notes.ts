@@ -49,6 +49,12 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
     `${n === 1 ? '1 name has' : `${n} names have`} bytes that do not exist in the code page of the file`,
   'polygons/unused-bytes': (n) =>
     `${n === 1 ? '1 gap' : `${n} gaps`} without records, as the .shx file states, ${n === 1 ? 'was' : 'were'} skipped`,
+  'polygons/spherical-edges': () =>
+    'Edges are stated to be arcs of great circles, and are taken as straight lines between longitudes and latitudes, of',
+  'polygons/other-geometry-columns': (n) =>
+    `${n === 1 ? '1 other column has geometries and was' : `${n} other columns have geometries and were`} not read`,
+  'polygons/bounds-beyond-degrees': () =>
+    'The coordinates are stated to be longitudes and latitudes, but the stated bounds are no such degrees',
   'polygons/trailing-bytes': () => 'Bytes after the end that the header states were not read',
   ...LEFT_OUT_SENTENCES,
 };

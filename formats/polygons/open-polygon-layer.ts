@@ -16,6 +16,7 @@ import { formatOf } from './layer-format.ts';
 import { type ForZones, fileInput, type LayerInput } from './layer-input.ts';
 import { crsOf, duplicateNotes, noPolygonsNote, notesOf } from './layer-notes.ts';
 import type { OpenedFormat, Reading } from './layer-reading.ts';
+import type { PolygonFormat } from './polygon-format.ts';
 import { POLYGON_FORMATS } from './polygon-formats.ts';
 import {
   LAYER_OPTIONS,
@@ -29,7 +30,7 @@ import {
 /**
  * Opens a layer of polygons. The file may be GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with
  * one Feature or geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with its
- * companion files, WKT in which each geometry begins on a new line, or CSV with a column of WKT. The format is detected from the content and the
+ * companion files, GeoParquet (and Parquet with a column of WKB), WKT in which each geometry begins on a new line, or CSV with a column of WKT. The format is detected from the content and the
  * extension, or given by `options.format`.
  *
  * Every Polygon and MultiPolygon feature becomes one polygon, in the file's order. As with `readZones`, rings keep
@@ -39,7 +40,7 @@ import {
  * `options.id`, or by its index among the file's records. Of a whole number, the name has all digits that the text has. Only the first two numbers of a position are used.
  *
  * Polygons are returned in batches of about 2^20 vertices. Memory depends on the size of a batch and of the longest
- * record, but not on the size of the file. Only a TopoJSON file is held in memory as a whole. O(bytes).
+ * record, or row group of GeoParquet, but not on the size of the file. Only a TopoJSON file is held in memory as a whole. O(bytes).
  *
  * The following is noted, and does not throw: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left
  * out), `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`; for longitudes `zones/antimeridian-jumps`,
@@ -48,6 +49,7 @@ import {
  * than three vertices, which are left out); for Shapefiles `polygons/deleted-records`, `polygons/unknown-code-page`,
  * `polygons/undecoded-names` (with bytes that the code page does not have),
  * `polygons/unused-bytes` (gaps between records, which the `.shx` file states) and `polygons/trailing-bytes`;
+ * `polygons/spherical-edges`, `polygons/other-geometry-columns` and `polygons/bounds-beyond-degrees` of GeoParquet;
  * `polygons/incomplete-records` (records that are null, or lack their geometry or their name, which are left out); with
  * `onBadRecord: 'skip'` `polygons/bad-records`. Duplicate names are not detected, because all names would have to
  * be kept in memory.
@@ -133,7 +135,11 @@ function* layerIn(input: LayerInput, options: PolygonLayerOptions, forZones: For
       : POLYGON_FORMATS.find(({ name }) => name === options.format)!;
   if (options.layer !== undefined && format.isLayered !== true) throw noLayers(options.layer, input.file);
   if (input.gzipped === true && format.isBinary === true) throw gzippedBinary(format.name, input.file);
-  const opened = yield* format.open(input);
+  if (options.geometryColumn !== undefined && format.hasColumns !== true) {
+    throw noColumns(options.geometryColumn, format, input.file);
+  }
+  if (forZones.isNow === true && format.waits === true) throw needsFile(format, input.file);
+  const opened = yield* format.open(input, options);
   const { file, size } = input;
   const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
   const assumesCrs = options.crs === undefined && opened.stated === undefined && opened.geographic;
@@ -162,6 +168,8 @@ export function* readAll(input: LayerInput, options: PolygonLayerOptions, forZon
 
 /** Bytes of a vertex: its coordinates, in a batch and in the result. */
 const BYTES_PER_VERTEX = 32;
+/** Bytes of a polygon besides: its name, and where its rings begin. */
+const BYTES_PER_POLYGON = 64;
 
 function* readPass(
   pass: LayerPass,
@@ -175,16 +183,17 @@ function* readPass(
     const { zones } = pass.take();
     parts.push(zones.polygons);
     vertices += zones.polygons.x.length;
-    if (vertices * BYTES_PER_VERTEX > memoryBytes) throw tooManyVertices(vertices, memoryBytes, file);
     for (const name of zones.names) names.push(name);
+    const needed = vertices * BYTES_PER_VERTEX + names.length * BYTES_PER_POLYGON;
+    if (needed > memoryBytes) throw tooMany(needed, names.length, vertices, memoryBytes, file);
   });
   return { pass, zones: { names, polygons: joined(parts), crs: pass.crs, file } };
 }
 
-function tooManyVertices(vertices: number, allowed: number, file: string): OutOfMemoryError {
+function tooMany(needed: number, polygons: number, vertices: number, allowed: number, file: string): OutOfMemoryError {
   return overMemory('The polygons are too large to be held in memory.', {
-    needed: vertices * BYTES_PER_VERTEX,
-    what: `the first ${vertices} vertices`,
+    needed,
+    what: `the first ${polygons} polygons, of ${vertices} vertices`,
     allowed,
     instead: 'split the file',
     place: { file },
@@ -294,6 +303,24 @@ function gzippedBinary(format: PolygonLayerFormat, file: string): FormatError {
   return new FormatError('format/gzipped-binary', `A gzipped ${format} file cannot be read.`, {
     expected: 'a file that is not compressed, or gzipped GeoJSON, TopoJSON or WKT',
     remedy: 'Unpack it first.',
+    place: { file },
+  });
+}
+
+function noColumns(column: string, { title }: PolygonFormat, file: string): UsageError {
+  return new UsageError('usage/no-columns', `The file has no column ${JSON.stringify(column)} of geometries.`, {
+    expected: `none: in ${title}, geometries are not in columns that have names`,
+    got: JSON.stringify(column),
+    remedy: 'Leave the column out.',
+    place: { file },
+  });
+}
+
+function needsFile({ title }: PolygonFormat, file: string): FormatError {
+  return new FormatError('format/needs-file', `Polygons in ${title} can only be read from a file.`, {
+    expected: 'text, such as GeoJSON',
+    got: title,
+    remedy: 'Name the file: readZones and openPolygonLayer read it.',
     place: { file },
   });
 }

@@ -2,7 +2,7 @@ import type { Steps } from '../bytes/steps.ts';
 import type { ByteWindow } from './byte-window.ts';
 import type { LayerInput } from './layer-input.ts';
 import type { OpenedFormat } from './layer-reading.ts';
-import type { PolygonLayerFormat } from './polygon-layer.ts';
+import type { PolygonLayerFormat, PolygonLayerOptions } from './polygon-layer.ts';
 
 /** Number of bytes at the start of a file that are used to detect the format. */
 export const HEAD_BYTES = 65_536;
@@ -33,7 +33,11 @@ export interface PolygonFormat {
   readonly isBinary?: boolean;
   /** Whether its layers have names, of which the option `layer` chooses. Default: false. */
   readonly isLayered?: boolean;
+  /** Whether its geometries are in a column, which the option `geometryColumn` names. Default: false. */
+  readonly hasColumns?: boolean;
+  /** Whether its reader waits for what bytes in memory do not have, as a module of its own. Default: false. */
+  readonly waits?: boolean;
   /** Whether a file is of this format, judged by its content. */
   tells(file: FileStart): boolean | Steps<boolean>;
-  open(input: LayerInput): Steps<OpenedFormat>;
+  open(input: LayerInput, options: PolygonLayerOptions): Steps<OpenedFormat>;
 }

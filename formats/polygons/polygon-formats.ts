@@ -2,6 +2,7 @@ import { CSV } from './csv-layer.ts';
 import { FLATGEOBUF } from './flatgeobuf.ts';
 import { GEOJSON } from './geojson-layer.ts';
 import { GEOJSON_LINES } from './geojson-lines.ts';
+import { GEOPARQUET } from './geoparquet.ts';
 import type { PolygonFormat } from './polygon-format.ts';
 import { SHAPEFILE } from './shapefile.ts';
 import { TOPOJSON } from './topojson-layer.ts';
@@ -11,6 +12,7 @@ import { WKT } from './wkt-lines.ts';
 export const POLYGON_FORMATS: readonly PolygonFormat[] = [
   FLATGEOBUF,
   SHAPEFILE,
+  GEOPARQUET,
   TOPOJSON,
   GEOJSON_LINES,
   GEOJSON,

@@ -5,7 +5,15 @@ import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** The formats of polygon layers. `geojson-lines` has one Feature or geometry per line. */
-export type PolygonLayerFormat = 'geojson' | 'geojson-lines' | 'topojson' | 'flatgeobuf' | 'shapefile' | 'wkt' | 'csv';
+export type PolygonLayerFormat =
+  | 'geojson'
+  | 'geojson-lines'
+  | 'topojson'
+  | 'flatgeobuf'
+  | 'shapefile'
+  | 'geoparquet'
+  | 'wkt'
+  | 'csv';
 
 /** The names of the formats, for options. Their readers are listed in `polygon-formats.ts`. */
 export const POLYGON_LAYER_FORMATS: readonly PolygonLayerFormat[] = [
@@ -14,6 +22,7 @@ export const POLYGON_LAYER_FORMATS: readonly PolygonLayerFormat[] = [
   'topojson',
   'flatgeobuf',
   'shapefile',
+  'geoparquet',
   'wkt',
   'csv',
 ];
@@ -27,6 +36,11 @@ export interface PolygonLayerOptions {
    * only the `name` of its FeatureCollection is accepted, and has no effect.
    */
   readonly layer?: string | undefined;
+  /**
+   * Column of the geometries in GeoParquet or CSV. Default: the one that the file says; of CSV the one that is called `wkt`,
+   * `geometry` or the like.
+   */
+  readonly geometryColumn?: string | undefined;
   /** Property whose values name the polygons. Default: the features' `id`. */
   readonly id?: string | undefined;
   /** Coordinate system of the layer, instead of the system that the file states. */
@@ -52,6 +66,7 @@ export interface PolygonLayerOptions {
 export const LAYER_OPTIONS: Kind = someOptions<PolygonLayerOptions>({
   format: optional(aWord(POLYGON_LAYER_FORMATS)),
   layer: optional(aText),
+  geometryColumn: optional(aText),
   id: optional(aText),
   crs: optional(aText),
   antimeridian: optional(aWord(['as-written', 'unwrap'])),

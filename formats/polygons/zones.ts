@@ -27,6 +27,11 @@ export interface ZoneOptions {
    * FeatureCollection.
    */
   readonly layer?: string | undefined;
+  /**
+   * Column of the geometries in GeoParquet or CSV. Default: the one that the file says; of CSV the one that is called `wkt`,
+   * `geometry` or the like.
+   */
+  readonly geometryColumn?: string | undefined;
   /** Property whose values name the zones. Default: the features' `id`. */
   readonly id?: string | undefined;
   /** Coordinate system of the zones, instead of the system that the file states. */
@@ -59,6 +64,7 @@ export interface ParseZonesOptions extends ZoneOptions {
 /** The kinds of {@link ZoneOptions}, to validate them. */
 export const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
   layer: optional(aText),
+  geometryColumn: optional(aText),
   id: optional(aText),
   crs: optional(aText),
   antimeridian: optional(aWord(['as-written', 'unwrap'])),
@@ -78,11 +84,15 @@ const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, fi
 export function parseZones(text: string, options: ParseZonesOptions = {}): ReadZones {
   requireArguments('parseZones', { text, options }, { text: aText, options: PARSE_OPTIONS });
   const { file = 'zones', ...how } = options;
-  return finishedNow(zonesIn(bytesInput(new TextEncoder().encode(text), file, how.memoryBytes), how));
+  return finishedNow(zonesIn(bytesInput(new TextEncoder().encode(text), file, how.memoryBytes), how, true));
 }
 
-/** Reads zones from a source of bytes. */
-export function zonesIn(input: LayerInput, { attributes: chosen, ...options }: ZoneOptions): Steps<ReadZones> {
+/** Reads zones from a source of bytes; `isNow` says that the caller cannot wait. */
+export function zonesIn(
+  input: LayerInput,
+  { attributes: chosen, ...options }: ZoneOptions,
+  isNow = false,
+): Steps<ReadZones> {
   const attributes = chosen && attributeReader(chosen, input.file, options.memoryBytes);
-  return readAll(input, options, { attributes, noun: 'zone' });
+  return readAll(input, options, { attributes, noun: 'zone', isNow });
 }

@@ -36,7 +36,7 @@ export function parseLayerTile(
 ): PolygonTile {
   const input = bytesInput(bytes, place, memoryBytes);
   const { zones, notes } = finishedNow(
-    readAll(input, { format: format as PolygonLayerFormat, id: idColumn }, { isTile: true }),
+    readAll(input, { format: format as PolygonLayerFormat, id: idColumn }, { isTile: true, isNow: true }),
   );
   const { polygonRings, ringVertices, ringParts, x, y } = zones.polygons;
   const columns = emptyTile(x.length, { place, memoryBytes });

@@ -3,6 +3,7 @@ import { truncate, writeFile } from 'node:fs/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { someOf } from '../cases.ts';
+import { geoParquetOf } from '../support/binary-layers-support.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 
 /**
@@ -169,6 +170,18 @@ const CASES: readonly Hostile[] = [
     words: build('@arcs.json'),
     code: 'memory/limit',
     says: ['vertices', ...MEMORY_SAYS],
+  },
+  {
+    what: 'GeoParquet with a geometry that unpacks to more than memory',
+    make: () => {
+      const geometry = new Uint8Array(64e6 + 13);
+      geometry.set([1, 3, 0, 0, 0, 1]);
+      new DataView(geometry.buffer).setUint32(9, 4e6, true);
+      return shop.write('bomb.parquet', geoParquetOf([geometry], { codec: 'SNAPPY' }));
+    },
+    words: zonal('@bomb.parquet'),
+    code: 'memory/limit',
+    says: ['row group', ...MEMORY_SAYS],
   },
   {
     what: 'a layer with one endless record',

@@ -100,6 +100,7 @@ export function readColumn(
     if (!(isCount(unpacked) && unpacked <= MAX_PAGE_BYTES)) {
       throw new RangeError(`one of its pages would have ${unpacked} bytes`);
     }
+    column.onPage?.(unpacked);
     at = behind + packed;
     const page = bytes.subarray(behind, at);
     if (header.crc !== undefined && crc32(page) >>> 0 !== header.crc >>> 0) {

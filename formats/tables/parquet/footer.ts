@@ -22,6 +22,10 @@ export interface ParquetFooter {
   readonly unread: readonly UnreadField[];
   readonly groups: readonly RowGroup[];
   readonly notes: readonly Note[];
+  /** Columns of byte arrays that may be geometries, because they are marked so, or not marked at all. */
+  readonly blobs: readonly ParquetField[];
+  /** The texts of the file's metadata, by their keys. */
+  readonly metadata: ReadonlyMap<string, string>;
 }
 
 /** A column to read. */
@@ -47,6 +51,8 @@ export interface ColumnChunk {
   readonly codec: string;
   readonly start: number;
   readonly length: number;
+  /** Number of bytes of the pages when they are decompressed, as the file states it. */
+  readonly unpacked: number;
 }
 
 /** Reads and checks the metadata at the end of a Parquet file. For example, every column must lie inside the file. */
@@ -75,6 +81,7 @@ export async function readFooter(source: ByteSource): Promise<ParquetFooter> {
 function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFooter {
   const fields: ParquetField[] = [];
   const unread: UnreadField[] = [];
+  const blobs: ParquetField[] = [];
   const { schema } = metadata;
   let [at, leaves] = [1, 0];
   for (let child = 0; child < (schema[0]?.num_children ?? 0); child++) {
@@ -82,11 +89,10 @@ function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFoo
     const next = behind(schema, at);
     const type = fieldTypeOf(element);
     const { name } = element;
+    const nullable = element.repetition_type !== 'REQUIRED';
     if (typeof type === 'string') unread.push(unreadOf(element, type));
-    else {
-      const nullable = element.repetition_type !== 'REQUIRED';
-      fields.push({ field: { ...type, name, nullable }, element, index: leaves });
-    }
+    else fields.push({ field: { ...type, name, nullable }, element, index: leaves });
+    if (mayBeGeometry(element)) blobs.push({ field: { type: 'string', name, nullable }, element, index: leaves });
     for (; at < next; at++) if (isLeaf(schema[at]!)) leaves++;
   }
   checkNames(file, [...fields.map(({ field }) => field.name), ...unread.map(({ name }) => name)]);
@@ -107,7 +113,14 @@ function footerOf(metadata: FileMetaData, file: string, end: number): ParquetFoo
     throw new RangeError(`it has ${total} rows in its row groups, and ${stated} in all`);
   }
   const message = `${file} states that it has 0 rows. The ${total} rows of its row groups are read.`;
-  return { fields, unread, groups, notes: total === stated ? [] : [{ code: 'table/stated-rows', message }] };
+  const notes = total === stated ? [] : [{ code: 'table/stated-rows', message }];
+  const pairs = metadata.key_value_metadata ?? [];
+  return { fields, unread, groups, notes, blobs, metadata: new Map(pairs.map(({ key, value = '' }) => [key, value])) };
+}
+
+function mayBeGeometry(element: SchemaElement): boolean {
+  const isGeometry = (element.logical_type?.type ?? '') in OTHER_BYTES;
+  return element.repetition_type !== 'REPEATED' && element.type === 'BYTE_ARRAY' && (isUnmarked(element) || isGeometry);
 }
 
 /** Describes a column that is not read. */
@@ -157,7 +170,7 @@ function chunkOf(
   if (!(isWhole && start >= MAGIC_BYTES && length >= 0 && start + length <= end)) {
     throw new RangeError(`the column ${data.path_in_schema.join('.')} would lie at ${start} with ${length} bytes`);
   }
-  return { codec: data.codec, start, length };
+  return { codec: data.codec, start, length, unpacked: Number(data.total_uncompressed_size) };
 }
 
 /** The type of a column; a description such as `lists` if the type is not supported. */

@@ -6,25 +6,39 @@ import { type StringDictionary, stringDictionary } from '../string-dictionary.ts
 import { chosenFields } from '../table-errors.ts';
 import type { TableFile } from '../table-file.ts';
 import { type ReadingMemory, readingMemory } from './column.ts';
-import { type ParquetField, readFooter } from './footer.ts';
+import { type ParquetField, type ParquetFooter, readFooter } from './footer.ts';
 import type { PlainColumn } from './plain.ts';
 import { bytesOf, decodedColumn } from './row-group.ts';
 import { settledFields } from './settle.ts';
+
+export { readFooter, settledFields };
 
 /**
  * Opens a Parquet file. Reads the metadata at its end, and what {@link settledFields} needs to know of columns whose
  * type the metadata leave open.
  */
 export async function openParquet(source: ByteSource): Promise<TableFile> {
+  return tableOf(source, await settledFields(source, await readFooter(source)));
+}
+
+/** What a reader of geometries asks for: dictionaries to use, by the names of columns, and sizes of pages. */
+interface TableReading extends Pick<PlainColumn, 'onPage'> {
+  readonly dictionaries?: Map<string, StringDictionary>;
+}
+
+/** The table of a file whose metadata are read, with these columns. */
+export function tableOf(
+  source: ByteSource,
+  { fields, unread, groups, notes }: Pick<ParquetFooter, 'fields' | 'unread' | 'groups' | 'notes'>,
+  { dictionaries = new Map(), onPage }: TableReading = {},
+): TableFile {
   const { file } = source;
-  const { fields, unread, groups, notes } = await settledFields(source, await readFooter(source));
-  const dictionaries = new Map<string, StringDictionary>();
 
   function columnOf({ field, element, index }: ParquetField): PlainColumn {
-    if (field.type !== 'string') return { field, element, index, dictionary: undefined };
+    if (field.type !== 'string') return { field, element, index, onPage, dictionary: undefined };
     const dictionary = dictionaries.get(field.name) ?? stringDictionary(file, field.name);
     dictionaries.set(field.name, dictionary);
-    return { field, element, index, dictionary };
+    return { field, element, index, onPage, dictionary };
   }
 
   async function* groupsOf(

@@ -79,6 +79,8 @@ export interface PlainColumn {
   /** Index of the column in every row group. */
   readonly index: number;
   readonly dictionary: StringDictionary | undefined;
+  /** Called with the stated size of each page before it is decompressed. May throw. */
+  readonly onPage?: ((bytes: number) => void) | undefined;
   /** Called with the fault of each value that the column cannot hold. Default: the fault is thrown. */
   readonly onFault?: ((fault: ValueFault) => void) | undefined;
 }

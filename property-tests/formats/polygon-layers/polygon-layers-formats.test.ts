@@ -112,6 +112,19 @@ describe('FlatGeobuf', () => {
     },
   );
 
+  test('of GDAL has surfaces of polygons, and no arcs', async () => {
+    await expect(readZones(fixture('curved.fgb'))).rejects.toMatchObject({
+      code: 'format/curved-geometry',
+      got: 'a CURVEPOLYGON, with arcs',
+      place: { record: 2 },
+    });
+    const { zones } = await readZones(fixture('curved.fgb'), { onBadRecord: 'skip' });
+    expect([zones.names, ringsOf(zones.polygons).map((rings) => rings.length)]).toEqual([
+      ['0', '1'],
+      [2, 1],
+    ]);
+  });
+
   test('of GDAL can be empty, and can be named by a number', async () => {
     const { zones, notes } = await readPolygonLayer(fixture('empty.fgb'));
     expect([zones.names, notes.map(({ code }) => code)]).toEqual([[], ['zones/none']]);
@@ -397,10 +410,13 @@ describe('TopoJSON', () => {
 });
 
 describe('the format', () => {
-  const names = ['shapes.geojson', 'shapes.geojsonseq', 'shapes.fgb', 'shapes.shp'];
+  const names = ['shapes.geojson', 'shapes.geojsonseq', 'shapes.fgb', 'shapes.shp', 'shapes.parquet'];
   test.each(names)('of a GDAL file is detected, with its size: %s', async (name) => {
     const layer = await openPolygonLayer(fixture(name));
-    const formats = { geojson: 'geojson', geojsonseq: 'geojson-lines', fgb: 'flatgeobuf', shp: 'shapefile' };
+    const formats = {
+      ...{ geojson: 'geojson', geojsonseq: 'geojson-lines', fgb: 'flatgeobuf', shp: 'shapefile' },
+      parquet: 'geoparquet',
+    };
     expect(layer.format).toBe(formats[name.split('.')[1] as keyof typeof formats]);
     expect(layer.size).toBe((await readFile(fixture(name))).length);
     expect(layer.crs).toBe(name.includes('geojson') ? 'OGC:CRS84' : 'EPSG:4326');

@@ -6,6 +6,7 @@ import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';
 import { topoJsonText } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
+import { geoParquetOf, wkbOf } from '../../support/binary-layers-support.ts';
 import {
   type BlockSizes,
   blockSizes,
@@ -41,6 +42,10 @@ const VALID: Readonly<Record<PolygonLayerFormat, Uint8Array>> = {
   topojson: bytesOf(topoJsonText(written.map(({ parts }) => parts))),
   flatgeobuf: flatGeobufOf(written, 4326),
   shapefile: shapefileOf([...written, { parts: [] }]),
+  geoparquet: geoParquetOf([...written.map(({ parts }) => wkbOf(parts)), null], {
+    columns: [{ name: 'name', data: [...names, 'd'], type: 'STRING' }],
+    rowGroupSize: 2,
+  }),
   csv: bytesOf(`${csvOf(written)}3,,d\n4,POINT (1 2),e\n`),
   wkt: bytesOf(`${wktOf(written)}POLYGON EMPTY\nPOINT Z (1 2 3)`),
 };

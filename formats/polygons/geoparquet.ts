@@ -1,0 +1,20 @@
+import { beginsWith } from '../bytes/byte-arrays.ts';
+import { wait } from '../bytes/steps.ts';
+import type { PolygonFormat } from './polygon-format.ts';
+
+const PARQUET_MAGIC: Uint8Array = new TextEncoder().encode('PAR1');
+
+/** GeoParquet. */
+export const GEOPARQUET: PolygonFormat = {
+  name: 'geoparquet',
+  title: 'GeoParquet',
+  endings: ['.parquet', '.geoparquet'],
+  isBinary: true,
+  waits: true,
+  hasColumns: true,
+  tells: ({ head }) => beginsWith(head, 0, PARQUET_MAGIC),
+  *open(input, options) {
+    const { openGeoParquet } = yield* wait(import('./geoparquet-layer.ts'));
+    return yield* openGeoParquet(input, options);
+  },
+};
