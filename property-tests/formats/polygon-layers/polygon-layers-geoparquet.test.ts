@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ColumnSource } from 'hyparquet-writer';
 import { describe, expect } from 'vitest';
+import { finished } from '../../../formats/bytes/steps.ts';
+import { readAll } from '../../../formats/polygons/open-polygon-layer.ts';
 import type { PolygonLayerOptions } from '../../../formats/polygons/polygon-layer.ts';
 import { readZones } from '../../../formats/polygons/read-zones.ts';
 import { attributeReader } from '../../../formats/polygons/zone-attributes.ts';
@@ -17,7 +19,14 @@ import {
   wkbOf,
   wkbStyles,
 } from '../../support/binary-layers-support.ts';
-import { blockSizes, features, openRings, openStreams, readBytes } from '../../support/polygon-layers-support.ts';
+import {
+  blockSizes,
+  features,
+  memoryInput,
+  openRings,
+  openStreams,
+  readBytes,
+} from '../../support/polygon-layers-support.ts';
 import { valueAt } from '../outputs/arbitrary-zonal-histogram.ts';
 
 const fixture = (name: string) => join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', name);
@@ -325,15 +334,17 @@ describe('columns of GeoParquet', () => {
     const input = await readBytes(bytes, { memoryBytes: 100_000 }).catch((error) => error);
     expect(input).toMatchObject({ code: 'memory/limit' });
     // Only one row group is held at a time.
-    const point = wkbBytes((to) => {
-      to.head(1);
-      to.position(1, 2);
-    });
-    const points = [...Array.from({ length: 9000 }, () => point), square];
+    const point = (_: unknown, at: number) =>
+      wkbBytes((to) => {
+        to.head(1);
+        to.position(at, 2);
+      });
+    const points = [...Array.from({ length: 9000 }, point), square];
     const groups = geoParquetOf(points, { rowGroupSize: 500 });
-    expect((await readBytes(groups, { memoryBytes: 60_000 })).zones.names).toEqual(['9000']);
+    const within = (bytes: Uint8Array) => finished(readAll({ ...memoryInput(bytes), memoryBytes: 60_000 }, {}));
+    expect((await within(groups)).zones.names).toEqual(['9000']);
     const one = geoParquetOf(points, { rowGroupSize: 10_000 });
-    await expect(readBytes(one, { memoryBytes: 60_000 })).rejects.toMatchObject({ code: 'memory/limit' });
+    await expect(within(one)).rejects.toMatchObject({ code: 'memory/limit' });
   });
 });
 
