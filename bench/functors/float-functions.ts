@@ -11,7 +11,7 @@ import { EXACT_FLOATS } from './exact-floats.ts';
 
 /**
  * Measures the functions of f32 against f64: the largest error, in units in the last place of the exact result, over all
- * 2³² arguments, and over pairs of a sequence for functions of several arguments; and where it is. Results that are
+ * 2³² arguments, and over pairs of special values and of a sequence for functions of several arguments; and where it is. Results that are
  * subnormal may be zero. `fma`, `fract`, `mix`, `remainder` and `sign` must be exact.
  *
  * With `--webgpu`, the device computes the same, and sums of hashes of all results are compared with those of workers:
@@ -39,9 +39,10 @@ interface Found {
 
 const names = Object.keys(EXACT_FLOATS).filter((name) => options.only === '' || options.only.split(',').includes(name));
 
-/** The number of chunks of a function. */
+/** The number of chunks of a function. Of several arguments, the first chunk holds all combinations of {@link SPECIAL}. */
 function chunksOf(name: string): number {
-  return Math.ceil((FLOAT_FUNCTIONS[name]!.length === 1 ? options.arguments : options.pairs) / CHUNK);
+  const { length } = FLOAT_FUNCTIONS[name]!;
+  return length === 1 ? Math.ceil(options.arguments / CHUNK) : Math.ceil(options.pairs / CHUNK) + 1;
 }
 
 async function measureAll(): Promise<void> {
@@ -119,7 +120,7 @@ async function measureChunk(context: Context, found: Found, chunk: number): Prom
       note(found, Math.abs(result - expected) / unitOf(expected), at, args);
     }
   }
-  context.dispose(results);
+  for (const column of [results, ...given]) context.dispose(column);
 }
 
 /** Whether a result is of the kind of the exact one: a number of the same sign, or zero or near for subnormal ones. */
@@ -161,10 +162,72 @@ const argument = fn(
   },
 );
 
+/** Zeros, ends of ranges, halves, whole numbers and powers of 2 with their neighbours, infinity and NaN, of both signs. */
+const SPECIAL = [0, 2 ** -149, 2 ** -148, 2 ** -126 - 2 ** -149, 2 ** -126, 2 ** -126 + 2 ** -149, 2 ** -102]
+  .concat([
+    2 ** -75,
+    2 ** -64,
+    2 ** -63,
+    2 ** -25,
+    2 ** -24,
+    2 ** -23,
+    2 ** -12,
+    1e-3,
+    0.1,
+    0.25,
+    1 / 3,
+    0.5 - 2 ** -25,
+  ])
+  .concat([0.5, 0.5 + 2 ** -24, 0.6, 2 / 3, Math.SQRT1_2, 0.75, 1 - 2 ** -24, 1, 1 + 2 ** -23, 1.25, Math.SQRT2, 1.5])
+  .concat([2 - 2 ** -23, 2, 2 + 2 ** -22, 2.5, Math.E, 3, Math.PI / 4, Math.PI / 2, Math.PI, 3.5, 4, 5, 6, 7, 8, 9, 10])
+  .concat([
+    16,
+    25,
+    27,
+    31,
+    32,
+    64,
+    88.5,
+    100,
+    126,
+    127,
+    127.5,
+    128,
+    129,
+    149,
+    150,
+    255,
+    2 ** 11 - 1,
+    2 ** 12,
+    2 ** 12 + 1,
+  ])
+  .concat([
+    2 ** 16,
+    2 ** 22 + 0.5,
+    2 ** 23 - 0.5,
+    2 ** 23,
+    2 ** 23 + 1,
+    2 ** 24 - 1,
+    2 ** 24,
+    2 ** 24 + 2,
+    2 ** 25,
+    2 ** 31,
+  ])
+  .concat([2 ** 63, 2 ** 64, 2 ** 96, 2 ** 126, 2 ** 127, 2 ** 128 - 2 ** 104, Number.POSITIVE_INFINITY, Number.NaN])
+  .flatMap((x) => [x, -x]);
+
+/** In row i, the argument at `place` of combination i of special values. */
+function specialArguments(place: number): Float32Array<ArrayBuffer> {
+  return Float32Array.from({ length: CHUNK }, (_, i) => {
+    return SPECIAL[Math.floor(i / SPECIAL.length ** place) % SPECIAL.length]!;
+  });
+}
+
 function columnsOf(context: Context, name: string, chunk: number): { given: Column<'f32'>[]; results: Column<'f32'> } {
   const { length } = FLOAT_FUNCTIONS[name]!;
   const index = sequence(CHUNK);
   const given = ['x', 'y', 'z'].slice(0, length).map((_, place) => {
+    if (length > 1 && chunk === 0) return context.column(specialArguments(place));
     return map(argument, { index, chunk, salt: (0x51ed270b * (place + 1)) >>> 0, isPlain: Number(length === 1) });
   });
   return { given, results: context.materialize(applied(name, given)) };
