@@ -162,7 +162,7 @@ const argument = fn(
   },
 );
 
-/** Zeros, ends of ranges, halves, whole numbers and powers of 2 with their neighbours, infinity and NaN, of both signs. */
+/** 160, so that a chunk holds all triples: zeros, ends of ranges, halves, whole numbers and powers of 2 with their neighbours, infinity and NaN, of both signs. */
 const SPECIAL = [0, 2 ** -149, 2 ** -148, 2 ** -126 - 2 ** -149, 2 ** -126, 2 ** -126 + 2 ** -149, 2 ** -102]
   .concat([
     2 ** -75,
@@ -178,7 +178,7 @@ const SPECIAL = [0, 2 ** -149, 2 ** -148, 2 ** -126 - 2 ** -149, 2 ** -126, 2 **
     1 / 3,
     0.5 - 2 ** -25,
   ])
-  .concat([0.5, 0.5 + 2 ** -24, 0.6, 2 / 3, Math.SQRT1_2, 0.75, 1 - 2 ** -24, 1, 1 + 2 ** -23, 1.25, Math.SQRT2, 1.5])
+  .concat([0.5, 0.5 + 2 ** -24, Math.SQRT1_2, 0.75, 1 - 2 ** -24, 1, 1 + 2 ** -23, 1.25, Math.SQRT2, 1.5])
   .concat([2 - 2 ** -23, 2, 2 + 2 ** -22, 2.5, Math.E, 3, Math.PI / 4, Math.PI / 2, Math.PI, 3.5, 4, 5, 6, 7, 8, 9, 10])
   .concat([
     16,
@@ -187,7 +187,7 @@ const SPECIAL = [0, 2 ** -149, 2 ** -148, 2 ** -126 - 2 ** -149, 2 ** -126, 2 **
     31,
     32,
     64,
-    88.5,
+
     100,
     126,
     127,
