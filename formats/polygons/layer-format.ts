@@ -54,7 +54,6 @@ function endingOf(file: string): string {
 const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])[] = [
   ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],
   ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],
-  ['SQLite format 3', 'an SQLite database, such as GeoPackage', 'Convert it, for example with ogr2ogr.'],
   ['MAQTREE\n', 'a tree, written by quadrille index build', 'Name the files of polygons that the tree was built from.'],
   ['\xff\xfe', 'text in UTF-16', 'Write it as UTF-8.'],
   ['\xfe\xff', 'text in UTF-16', 'Write it as UTF-8.'],

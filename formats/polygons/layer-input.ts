@@ -19,6 +19,8 @@ export interface LayerInput {
    * the file states.
    */
   readonly size: number;
+  /** Where the file is on disk, if {@link LayerInput.blocks} are its bytes. */
+  readonly path?: string | undefined;
   readonly gzipped?: boolean | undefined;
   /** Maximum bytes of memory that a reader may use. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
@@ -50,7 +52,8 @@ export async function fileInput(file: string, memoryBytes?: number): Promise<Lay
     gzipped
       ? gunzipBlocks(blocksOf(file, length, signal), file, length)
       : blocksOf(file, from === 0 ? length : Math.min(LATER_BLOCK_BYTES, length), signal, from);
-  return { file, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
+  const path = gzipped ? undefined : file;
+  return { file, path, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
 }
 
 /** Bytes in memory, such as those of a text. They have no companion files. */

@@ -49,6 +49,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
     `${n === 1 ? '1 name has' : `${n} names have`} bytes that do not exist in the code page of the file`,
   'polygons/unused-bytes': (n) =>
     `${n === 1 ? '1 gap' : `${n} gaps`} without records, as the .shx file states, ${n === 1 ? 'was' : 'were'} skipped`,
+  'polygons/named-by-row': () =>
+    'The layer is a view, which has no key, so polygons are named by the number of their row:',
   'polygons/spherical-edges': () =>
     'Edges are stated to be arcs of great circles, and are taken as straight lines between longitudes and latitudes, of',
   'polygons/other-geometry-columns': (n) =>

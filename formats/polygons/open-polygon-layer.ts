@@ -30,7 +30,7 @@ import {
 /**
  * Opens a layer of polygons. The file may be GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with
  * one Feature or geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with its
- * companion files, GeoParquet (and Parquet with a column of WKB), WKT in which each geometry begins on a new line, or CSV with a column of WKT. The format is detected from the content and the
+ * companion files, GeoParquet (and Parquet with a column of WKB), GeoPackage, WKT in which each geometry begins on a new line, or CSV with a column of WKT. The format is detected from the content and the
  * extension, or given by `options.format`.
  *
  * Every Polygon and MultiPolygon feature becomes one polygon, in the file's order. As with `readZones`, rings keep
@@ -49,10 +49,12 @@ import {
  * than three vertices, which are left out); for Shapefiles `polygons/deleted-records`, `polygons/unknown-code-page`,
  * `polygons/undecoded-names` (with bytes that the code page does not have),
  * `polygons/unused-bytes` (gaps between records, which the `.shx` file states) and `polygons/trailing-bytes`;
- * `polygons/spherical-edges`, `polygons/other-geometry-columns` and `polygons/bounds-beyond-degrees` of GeoParquet;
+ * `polygons/spherical-edges`, `polygons/other-geometry-columns` and `polygons/bounds-beyond-degrees` of GeoParquet; `polygons/named-by-row` of views of a GeoPackage;
  * `polygons/incomplete-records` (records that are null, or lack their geometry or their name, which are left out); with
  * `onBadRecord: 'skip'` `polygons/bad-records`. Duplicate names are not detected, because all names would have to
  * be kept in memory.
+ *
+ * GeoPackage is read by the SQLite of Node 22.13 or newer. Other versions throw `format/needs-newer-node`.
  *
  * @throws FormatError if the file is missing or truncated, if its format is unknown, or if it is not of the format
  * `options.format`. Reading the batches also throws a FormatError if a record is malformed or lacks the naming

@@ -2,6 +2,7 @@ import { CSV } from './csv-layer.ts';
 import { FLATGEOBUF } from './flatgeobuf.ts';
 import { GEOJSON } from './geojson-layer.ts';
 import { GEOJSON_LINES } from './geojson-lines.ts';
+import { GEOPACKAGE } from './geopackage.ts';
 import { GEOPARQUET } from './geoparquet.ts';
 import type { PolygonFormat } from './polygon-format.ts';
 import { SHAPEFILE } from './shapefile.ts';
@@ -13,6 +14,7 @@ export const POLYGON_FORMATS: readonly PolygonFormat[] = [
   FLATGEOBUF,
   SHAPEFILE,
   GEOPARQUET,
+  GEOPACKAGE,
   TOPOJSON,
   GEOJSON_LINES,
   GEOJSON,

@@ -12,6 +12,7 @@ export type PolygonLayerFormat =
   | 'flatgeobuf'
   | 'shapefile'
   | 'geoparquet'
+  | 'geopackage'
   | 'wkt'
   | 'csv';
 
@@ -23,6 +24,7 @@ export const POLYGON_LAYER_FORMATS: readonly PolygonLayerFormat[] = [
   'flatgeobuf',
   'shapefile',
   'geoparquet',
+  'geopackage',
   'wkt',
   'csv',
 ];
@@ -32,7 +34,7 @@ export interface PolygonLayerOptions {
   /** Format of the file. Default: detected from content and extension. */
   readonly format?: PolygonLayerFormat | undefined;
   /**
-   * Name of the object to read from a TopoJSON file. It may be omitted if there is only one object. For a GeoJSON file,
+   * Name of the object to read from a TopoJSON file, or of the layer of a GeoPackage. It may be omitted if there is only one. For a GeoJSON file,
    * only the `name` of its FeatureCollection is accepted, and has no effect.
    */
   readonly layer?: string | undefined;

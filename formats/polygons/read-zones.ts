@@ -8,7 +8,7 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
 
 /**
  * Reads zones from a file of polygons of any format that `openPolygonLayer` reads: GeoJSON, GeoJSON with one Feature or
- * geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with the files beside it, GeoParquet, WKT,
+ * geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with the files beside it, GeoParquet, GeoPackage, WKT,
  * or CSV with a column of WKT.
  * The format is detected from the content, and from the extension if the content does not tell.
  *
@@ -28,7 +28,7 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * geometry or null as the property `options.id`; left out); with `onBadRecord: 'skip'` `polygons/bad-records`. Jumps of
  * longitudes cause the notes `zones/antimeridian-jumps`, `zones/antimeridian-unwrapped` and `zones/antimeridian-kept`.
  *
- * Of the attributes of a zone (the members of its `properties`; the columns of FlatGeobuf, GeoParquet, CSV and of a `.dbf` file), those of
+ * Of the attributes of a zone (the members of its `properties`; the columns of FlatGeobuf, GeoParquet, GeoPackage, CSV and of a `.dbf` file), those of
  * `options.attributes` are given as columns. If an object names a member twice, the last one counts; of columns with
  * equal names the first, with the note `zones/repeated-attributes`. Dates are texts such as `2026-11-30`. `zones/attributes-as-text` notes attributes whose values
  * differ in kind, `zones/unread-attributes` those whose type is not read (bytes and memos).

@@ -1,9 +1,8 @@
 import { feature as expand } from 'topojson-client';
 import type { Polygon, Topology } from 'topojson-specification';
-import { listNames } from '../../algorithms/quoted-names.ts';
 import { CapacityError, FormatError } from '../../primitives/checks/errors.ts';
 import { overMemory } from '../memory.ts';
-import { UsageError } from '../usage-error.ts';
+import { chooseLayer } from './choose-layer.ts';
 import {
   describeFeature,
   type FeaturePlace,
@@ -84,23 +83,8 @@ function isPair(value: unknown): boolean {
 function chooseObject(root: JsonObject, layer: string | undefined, file: string): JsonObject {
   const objects = root.objects;
   if (!isJsonObject(objects)) throw malformed('The Topology has no "objects".', file);
-  const names = Object.keys(objects);
-  if (layer === undefined && names.length > 1) {
-    throw new UsageError('usage/layer-required', `The file has ${names.length} layers: ${listNames(names, 20)}.`, {
-      remedy: 'Name one of them with --layer.',
-      place: { file },
-    });
-  }
-  const name = layer ?? names[0];
+  const name = chooseLayer(Object.keys(objects), layer, file);
   if (name === undefined) throw malformed('The Topology has no layer.', file);
-  if (!Object.hasOwn(objects, name)) {
-    throw new UsageError('usage/unknown-layer', `The file has no layer ${JSON.stringify(name)}.`, {
-      expected: `one of ${listNames(names, 20)}`,
-      got: JSON.stringify(name),
-      remedy: 'Name one of them with --layer.',
-      place: { file },
-    });
-  }
   const object = objects[name];
   if (isJsonObject(object)) return object;
   throw malformed(`The layer ${JSON.stringify(name)} is not an object.`, file);

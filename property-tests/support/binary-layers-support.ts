@@ -142,3 +142,26 @@ export function geoParquetOfFeatures(written: readonly WrittenFeature[], style: 
     { columns: [names], ...style },
   );
 }
+
+/** Whether this version of Node has SQLite, which reads GeoPackage: from 22.13 on. */
+export const HAS_SQLITE: boolean = (([major = 0, minor = 0]) => major > 22 || (major === 22 && minor >= 13))(
+  process.versions.node.split('.').map(Number),
+);
+
+/** A geometry of GeoPackage: well-known binary behind a head, whose envelope has zeros. */
+export function packageBytes(
+  wkb: Uint8Array,
+  {
+    envelope = 0,
+    little = true,
+    srsId = 4326,
+    empty = false,
+  }: { envelope?: number; little?: boolean; srsId?: number; empty?: boolean } = {},
+): Uint8Array {
+  const start = 8 + [0, 32, 48, 48, 64][envelope]!;
+  const bytes = new Uint8Array(start + wkb.length);
+  bytes.set([0x47, 0x50, 0, 2 * envelope + Number(little) + (empty ? 16 : 0)]);
+  new DataView(bytes.buffer).setInt32(4, srsId, little);
+  bytes.set(wkb, start);
+  return bytes;
+}

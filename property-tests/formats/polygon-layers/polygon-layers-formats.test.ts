@@ -429,7 +429,6 @@ describe('the format', () => {
     const remedy = async (text: string) =>
       (await readBytes(Buffer.from(text, 'latin1')).catch((error) => error)).remedy;
     expect(await remedy('PK\x03\x04')).toContain('Unpack');
-    expect(await remedy('SQLite format 3\0')).toContain('ogr2ogr');
     expect(await remedy('hello')).toContain('Convert');
     await expect(openPolygonLayer(fixture('shapes.dbf'))).rejects.toMatchObject({
       code: 'format/unknown-layer',
