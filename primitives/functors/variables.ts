@@ -32,7 +32,7 @@ type Variables = { readonly [field: string]: Variable<ScalarType> | Variables };
 /** Declares a variable for a value, or one for each field of a record. `path` names the value in errors. */
 export function variableOf(value: unknown, path: string): Variable<ScalarType> | Variables {
   if (value instanceof Value || !isRecord(value)) return new Variable(declare(requireOperand('Var', path, value)));
-  if (Object.hasOwn(value, 'set')) {
+  if (Object.keys(value).includes('set')) {
     const sentence = 'A record of variables has a method set, so it cannot have a field of this name.';
     throw functorError('argument', sentence, 'Give the field another name.');
   }

@@ -13,9 +13,25 @@ import {
 import { LocalArray, type LocalValues } from '../../primitives/functors/local-arrays.ts';
 import { operate, use } from '../../primitives/functors/recorder.ts';
 import type { Scalar, Shape } from '../../primitives/functors/shapes.ts';
-import { type ArrayValue, type Bool, type U32, Value, type Variable } from '../../primitives/functors/value.ts';
+import { byComponent, dot } from '../../primitives/functors/standard/vectors.ts';
+import {
+  type ArrayValue,
+  type Bool,
+  type F32,
+  type U32,
+  Value,
+  type Variable,
+} from '../../primitives/functors/value.ts';
+import type { VariablesOf } from '../../primitives/functors/variables.ts';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
-import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
+import {
+  isVector,
+  type Sketch,
+  type SketchExpression,
+  type SketchFunction,
+  type SketchStatement,
+  type SketchVector,
+} from './functor-sketch.ts';
 
 const scalars: { readonly [T in ScalarType]: Scalar<T> } = { u32, i32, f32, bool };
 type AnyValue = Value<ScalarType>;
@@ -36,7 +52,14 @@ interface Writer {
   readonly captures: Readonly<Record<string, unknown>>;
   readonly values: ReadonlyMap<string, AnyValue>;
   readonly arrays: ReadonlyMap<string, LocalValues<ScalarType>>;
+  readonly vectors: ReadonlyMap<string, Vector>;
 }
+
+/** The components of a vector, by the names x, y, z and w. */
+type Vector = Readonly<Record<string, F32>>;
+
+const vectorOf = (components: readonly F32[]): Vector =>
+  Object.fromEntries(components.map((component, at) => ['xyzw'[at]!, component]));
 
 function writeFunctor(sketch: Sketch, functors: ReadonlyMap<string, AnyFunctor>, own: SketchFunction): AnyFunctor {
   const parameters: Record<string, Shape> = {};
@@ -49,7 +72,7 @@ function writeFunctor(sketch: Sketch, functors: ReadonlyMap<string, AnyFunctor>,
   return fn(own.name, { ...parameters, ...captures } as Parameters, result, (args) => {
     const given = args as Record<string, AnyValue>;
     const values = new Map(own.parameters.map(({ name }) => [name, given[name]!]));
-    writeStatements({ functors, captures: args, values, arrays: new Map() }, own.body);
+    writeStatements({ functors, captures: args, values, arrays: new Map(), vectors: new Map() }, own.body);
   }) as AnyFunctor;
 }
 
@@ -63,18 +86,33 @@ function writeStatements(outer: Writer, statements: readonly SketchStatement[]):
     } else if (statement.kind === 'array') {
       const declared = LocalArray(statement.length, write(writer, statement.value));
       writer = { ...writer, arrays: new Map([...writer.arrays, [statement.name, declared]]) };
+    } else if (statement.kind === 'letVector' || statement.kind === 'varVector') {
+      const value = writeVector(writer, statement.value);
+      const bound: Vector = statement.kind === 'letVector' ? byComponent((x) => Let(x), value) : Var<Vector>(value);
+      writer = { ...writer, vectors: new Map([...writer.vectors, [statement.name, bound]]) };
     } else {
       writeStatement(writer, statement);
     }
   }
 }
 
-function writeStatement(writer: Writer, statement: Exclude<SketchStatement, { kind: 'let' | 'var' | 'array' }>): void {
+function writeStatement(
+  writer: Writer,
+  statement: Exclude<SketchStatement, { kind: 'let' | 'var' | 'array' | 'letVector' | 'varVector' }>,
+): void {
   const inside = (body: readonly SketchStatement[]) => (): void => writeStatements(writer, body);
   switch (statement.kind) {
     case 'set':
       (writer.values.get(statement.name) as Variable<ScalarType>).set(write(writer, statement.value));
       break;
+    case 'setVector':
+      (writer.vectors.get(statement.name) as VariablesOf<Vector>).set(writeVector(writer, statement.value));
+      break;
+    case 'setComponent': {
+      const component = writer.vectors.get(statement.name)!['xyzw'[statement.at]!];
+      (component as Variable<'f32'>).set(write(writer, statement.value) as F32);
+      break;
+    }
     case 'write': {
       const index = write(writer, statement.index) as U32;
       writer.arrays.get(statement.array)!.set(index, write(writer, statement.value));
@@ -120,6 +158,12 @@ function write(writer: Writer, expression: SketchExpression): AnyValue {
       const operands = expression.operands.map((operand) => write(writer, operand).operand);
       return new Value(use(operate(expression.name, operands, expression.type)));
     }
+    case 'component':
+      return writeVector(writer, expression.vector)['xyzw'[expression.at]!]!;
+    case 'dot': {
+      const [a, b] = expression.operands;
+      return dot(writeVector(writer, a), writeVector(writer, b));
+    }
     case 'call': {
       const functor = functors.get(expression.callee)!;
       const args = Object.keys(functor.parameters).map((name, i) => {
@@ -130,3 +174,39 @@ function write(writer: Writer, expression: SketchExpression): AnyValue {
     }
   }
 }
+
+function writeVector(writer: Writer, vector: SketchVector): Vector {
+  switch (vector.kind) {
+    case 'vector':
+      return writer.vectors.get(vector.name)!;
+    case 'construct': {
+      const parts = vector.parts.flatMap((part) => {
+        return isVector(part) ? Object.values(writeVector(writer, part)) : [write(writer, part) as F32];
+      });
+      return parts.length === 1 ? splat(parts[0]!, vector.size) : vectorOf(parts);
+    }
+    case 'swizzle': {
+      const whole = writeVector(writer, vector.vector);
+      return vectorOf(vector.at.map((at) => whole['xyzw'[at]!]!));
+    }
+    case 'byComponent': {
+      const condition = vector.name === 'select' ? [write(writer, vector.operands[2] as SketchExpression)] : [];
+      const [a, b] = vector.operands.slice(0, 3 - condition.length).map((operand) => {
+        return isVector(operand) ? writeVector(writer, operand) : splat(write(writer, operand) as F32, vector.size);
+      });
+      const apply = (...numbers: readonly Value<ScalarType>[]): F32 =>
+        new Value(
+          use(
+            operate(
+              vector.name,
+              [...numbers, ...condition].map(({ operand }) => operand),
+              'f32',
+            ),
+          ),
+        );
+      return b === undefined ? byComponent((x) => apply(x), a!) : byComponent((x, y) => apply(x, y), a!, b);
+    }
+  }
+}
+
+const splat = (value: F32, size: number): Vector => vectorOf(Array<F32>(size).fill(value));

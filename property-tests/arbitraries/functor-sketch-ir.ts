@@ -8,7 +8,15 @@ import type {
   ScalarType,
   Statement,
 } from '../../primitives/ir/ir.ts';
-import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
+import {
+  componentName,
+  isVector,
+  type Sketch,
+  type SketchExpression,
+  type SketchFunction,
+  type SketchStatement,
+  type SketchVector,
+} from './functor-sketch.ts';
 
 /**
  * Writes a sketch (a random program) as an IR module, operation by operation. Constants are not folded, and literals
@@ -64,6 +72,25 @@ function writeStatement(writer: Writer, statement: SketchStatement): void {
     case 'set':
       out.push({ kind: 'set', local: locals.get(statement.name)!, value: write(writer, statement.value) });
       break;
+    case 'letVector':
+    case 'varVector':
+      for (const [at, value] of writeVector(writer, statement.value).entries()) {
+        locals.set(componentName(statement.name, at), declare(writer, value));
+      }
+      break;
+    case 'setVector': {
+      // Copies first, because the value may read what is set.
+      const values = writeVector(writer, statement.value).map((value) => declare(writer, value));
+      for (const [at, value] of values.entries()) {
+        out.push({ kind: 'set', local: locals.get(componentName(statement.name, at))!, value });
+      }
+      break;
+    }
+    case 'setComponent': {
+      const local = locals.get(componentName(statement.name, statement.at))!;
+      out.push({ kind: 'set', local, value: write(writer, statement.value) });
+      break;
+    }
     case 'array': {
       const { name, type, length } = statement;
       const value = write(writer, statement.value);
@@ -163,6 +190,13 @@ function write(writer: Writer, expression: SketchExpression): Operand {
       const operands = expression.operands.map((operand) => write(writer, operand));
       return apply(writer, expression.type, expression.name, operands);
     }
+    case 'component':
+      return writeVector(writer, expression.vector)[expression.at]!;
+    case 'dot': {
+      const [a, b] = expression.operands.map((vector) => writeVector(writer, vector)) as [Operand[], Operand[]];
+      const products = a.map((x, at) => apply(writer, 'f32', 'mul', [x, b[at]!]));
+      return products.reduce((sum, product) => apply(writer, 'f32', 'add', [sum, product]));
+    }
     case 'call': {
       const args = expression.args.map((arg) => write(writer, arg));
       const callee = sketch.functions.find(({ name }) => name === expression.callee)!;
@@ -171,4 +205,29 @@ function write(writer: Writer, expression: SketchExpression): Operand {
       return results[expression.result]!;
     }
   }
+}
+
+/** Writes the components of a vector. */
+function writeVector(writer: Writer, vector: SketchVector): Operand[] {
+  switch (vector.kind) {
+    case 'vector':
+      return Array.from({ length: vector.size }, (_, at) => writer.locals.get(componentName(vector.name, at))!);
+    case 'construct': {
+      const parts = vector.parts.flatMap((part) => writePart(writer, part));
+      return parts.length === 1 ? Array<Operand>(vector.size).fill(parts[0]!) : parts;
+    }
+    case 'swizzle': {
+      const whole = writeVector(writer, vector.vector);
+      return vector.at.map((at) => whole[at]!);
+    }
+    case 'byComponent': {
+      const operands = vector.operands.map((operand) => writePart(writer, operand));
+      const of = (at: number): Operand[] => operands.map((parts) => parts[at] ?? parts[0]!);
+      return Array.from({ length: vector.size }, (_, at) => apply(writer, 'f32', vector.name, of(at)));
+    }
+  }
+}
+
+function writePart(writer: Writer, part: SketchExpression | SketchVector): Operand[] {
+  return isVector(part) ? writeVector(writer, part) : [write(writer, part)];
 }

@@ -6,7 +6,14 @@ import {
   type ScalarType,
   wgslOf,
 } from '../../primitives/ir/operations.ts';
-import type { Sketch, SketchExpression, SketchFunction, SketchStatement } from './functor-sketch.ts';
+import {
+  isVector,
+  type Sketch,
+  type SketchExpression,
+  type SketchFunction,
+  type SketchStatement,
+  type SketchVector,
+} from './functor-sketch.ts';
 
 /** The functions that a text declares, because WGSL lacks an operation. */
 const declared: readonly string[] = operationNames
@@ -18,12 +25,26 @@ const declared: readonly string[] = operationNames
  * r0, r1 ….
  */
 export function textOfSketch(sketch: Sketch): string {
-  return [
+  const captures = [
     ...sketch.arrays.map(({ name, type }) => `var<storage> ${name}: array<${type}>;`),
     ...sketch.uniforms.map(({ name, type }) => `var<uniform> ${name}: ${type};`),
+  ];
+  return [
+    ...captures.map((capture, at) => `@group(0) @binding(${at}) ${capture}`),
     ...declared,
     ...sketch.functions.map(writeFunction),
   ].join('\n');
+}
+
+/**
+ * The text of a sketch with variables in place of its numbers. So nothing is known at compile time, where WGSL refuses
+ * overflows and divisions by zero, which functors define.
+ */
+export function withoutConstants(text: string): string {
+  const numbers = /bitcast<(f)32>\(0x7f800000u\)|(i)32\(-2147483648\)|\(-?\d[\d.e+-]*([uif])\)/g;
+  const variables = ['u', 'i', 'f'].map((letter) => `var<private> any_${letter}: ${letter}32;`);
+  const hidden = text.replaceAll(numbers, (_, f = '', i = '', suffix = '') => `any_${f}${i}${suffix}`);
+  return [...variables, hidden].join('\n');
 }
 
 const resultName = (name: string): string => `Result_${name}`;
@@ -46,6 +67,13 @@ function writeStatement(result: string, statement: SketchStatement): string {
       return `${statement.kind} ${statement.name} = ${write(statement.value)};`;
     case 'set':
       return writeAssignment(statement.name, statement.value);
+    case 'letVector':
+    case 'varVector':
+      return `${statement.kind.slice(0, 3)} ${statement.name} = ${writeVector(statement.value)};`;
+    case 'setVector':
+      return writeVectorAssignment(statement.name, statement.value);
+    case 'setComponent':
+      return `${statement.name}.${letters([statement.at])} = ${write(statement.value)};`;
     case 'array':
       return writeArray(statement);
     case 'write':
@@ -118,6 +146,10 @@ function write(expression: SketchExpression): string {
       return `${expression.array}[${write(expression.index)}]`;
     case 'operation':
       return writeOperation(expression.name, expression.type, expression.operands);
+    case 'component':
+      return `${writeVector(expression.vector)}.${letters([expression.at])}`;
+    case 'dot':
+      return `dot(${expression.operands.map(writeVector).join(', ')})`;
     case 'call':
       return `${expression.callee}(${expression.args.map(write).join(', ')}).r${expression.result}`;
   }
@@ -145,4 +177,38 @@ function writeOperation(name: OperationName, type: ScalarType, operands: readonl
   if (wgslOf(name) === 'declared') return `${name}_${from}(${args.join(', ')})`;
   const wgsl = (from === 'bool' ? logical[name] : undefined) ?? factsOf(name).wgsl;
   return wgslOf(name) === 'function' ? `${wgsl}(${args.join(', ')})` : `(${args[0]} ${wgsl} ${args[1]})`;
+}
+
+/** The letters of components, of either of both sets. */
+function letters(at: readonly number[]): string {
+  const set = at[0]! % 2 === at.length % 2 ? 'rgba' : 'xyzw';
+  return at.map((component) => set[component]).join('');
+}
+
+function writeVectorAssignment(name: string, value: SketchVector): string {
+  const [first, second] = value.kind === 'byComponent' ? value.operands : [];
+  const operator = value.kind === 'byComponent' ? compound[value.name] : undefined;
+  const isChange = operator !== undefined && first?.kind === 'vector' && first.name === name;
+  return isChange ? `${name} ${operator}= ${writePart(second!)};` : `${name} = ${writeVector(value)};`;
+}
+
+const writePart = (part: SketchExpression | SketchVector): string => (isVector(part) ? writeVector(part) : write(part));
+
+function writeVector(vector: SketchVector): string {
+  switch (vector.kind) {
+    case 'vector':
+      return vector.name;
+    case 'construct': {
+      const type = vector.size % 2 === 0 ? `vec${vector.size}f` : `vec${vector.size}<f32>`;
+      return `${type}(${vector.parts.map(writePart).join(', ')})`;
+    }
+    case 'swizzle':
+      return `${writeVector(vector.vector)}.${letters(vector.at)}`;
+    case 'byComponent': {
+      const args = vector.operands.map(writePart);
+      if (vector.name === 'neg') return `(-${args[0]})`;
+      const { wgsl } = factsOf(vector.name);
+      return wgslOf(vector.name) === 'function' ? `${wgsl}(${args.join(', ')})` : `(${args[0]} ${wgsl} ${args[1]})`;
+    }
+  }
 }

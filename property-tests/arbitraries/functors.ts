@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { ScalarType } from '../../primitives/ir/ir.ts';
 import { toF32 } from '../../primitives/ir/semantics.ts';
-import { type Draw, drawFrom, drawSketch, everything, type Sketch, type SketchOptions } from './functor-sketch.ts';
+import { everything, type Sketch, type SketchOptions } from './functor-sketch.ts';
+import { type Draw, drawFrom, drawSketch } from './functor-sketch-draw.ts';
 import { textOfSketch } from './functor-sketch-text.ts';
 
 /** Random programs without type errors; they shrink to shorter programs. */

@@ -4,6 +4,7 @@ import { f32 } from '../functor.ts';
 import { wrongInput } from '../recorder.ts';
 import type { Scalar } from '../shapes.ts';
 import { type F32, requireOperand, Value } from '../value.ts';
+import { sqrt } from './rounding.ts';
 
 /**
  * The shape of a vector of two f32: a record, so a parameter, a result, or the rows of a table with a column for each
@@ -114,4 +115,49 @@ export function cross(
   const right = partsOf('cross', 'b', b, ['x', 'y', 'z']);
   const across = (p: string, q: string): F32 => left[p]!.mul(right[q]!).sub(left[q]!.mul(right[p]!));
   return { x: across('y', 'z'), y: across('z', 'x'), z: across('x', 'y') };
+}
+
+/**
+ * The length of a vector: the square root of `dot(a, a)`, each operation rounded. It is 0 or inexact where the squares of
+ * components are subnormal (components below 1e-19), and infinite where they overflow (above 1.8e19); `hypot` has
+ * neither limit.
+ *
+ * @example
+ * const f = fn({ a: vec3f }, f32, ({ a }) => length(a));
+ * const a = { x: ctx.column(Float32Array.of(2)), y: ctx.column(Float32Array.of(3)), z: ctx.column(Float32Array.of(6)) };
+ * await ctx.read(map(f, { a })); // Float32Array [7]
+ */
+export function length<V extends { readonly [K in keyof V]: F32 }>(a: V): F32 {
+  return lengthOf(partsOf('length', 'a', a));
+}
+
+const lengthOf = (a: Record<string, F32>): F32 => sqrt(dot(a, a));
+
+/**
+ * The distance between two points: the {@link length} of the vector from one to the other, each operation rounded.
+ *
+ * @example
+ * const f = fn({ a: vec2f, b: vec2f }, f32, ({ a, b }) => distance(a, b));
+ * const [one, four, five] = [1, 4, 5].map((value) => ctx.column(Float32Array.of(value)));
+ * await ctx.read(map(f, { a: { x: one, y: one }, b: { x: four, y: five } })); // Float32Array [5]
+ */
+export function distance<V extends { readonly [K in keyof V]: F32 }>(a: V, b: NoInfer<V>): F32 {
+  const from = partsOf('distance', 'a', a);
+  const to = partsOf('distance', 'b', b, Object.keys(from));
+  return lengthOf(byComponent((p, q) => p.sub(q), from, to));
+}
+
+/**
+ * A vector of length 1 in the direction of a vector: each component divided by the {@link length}, with its limits. The
+ * components of a zero vector become NaN.
+ *
+ * @example
+ * const f = fn({ a: vec2f }, vec2f, ({ a }) => normalize(a));
+ * const a = { x: ctx.column(Float32Array.of(3)), y: ctx.column(Float32Array.of(-4)) };
+ * await ctx.read(map(f, { a })); // { x: Float32Array [0.6000000238418579], y: Float32Array [-0.800000011920929] }
+ */
+export function normalize<V extends { readonly [K in keyof V]: F32 }>(a: V): { readonly [K in keyof V]: F32 } {
+  const parts = partsOf('normalize', 'a', a);
+  const size = lengthOf(parts);
+  return byComponent((x) => x.div(size), parts) as { readonly [K in keyof V]: F32 };
 }

@@ -1,11 +1,13 @@
 import type { OperationName, ScalarType } from '../../ir/ir.ts';
 import { arityOf, factsOf, operationNames, typeOf, wgslOf } from '../../ir/operations.ts';
 import { FLOAT_FUNCTIONS } from '../standard/float-functions.ts';
+import { cross, distance, dot, length, normalize } from '../standard/vectors.ts';
 import { type F32, Value } from '../value.ts';
-import { coerceScalar, concrete, concreteAs } from './numbers.ts';
+import { coerce, coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position } from './source.ts';
 import { isAbstract, isScalar, isScalarName, type ScalarValue, type TextValue, typeName } from './values.ts';
+import { componentOf, isVector, isVectorType, type VectorValue, vectorOf } from './vectors.ts';
 
 /** The value of an argument, and its position in the text for error messages. */
 export interface Argument {
@@ -21,11 +23,28 @@ const operations: ReadonlyMap<string, OperationName> = new Map(
   }),
 );
 
+type Vector = Readonly<Record<string, F32>>;
+type VectorFunction = (...vectors: readonly Vector[]) => F32 | Vector;
+
+/** The functions of whole vectors. */
+const vectorFunctions: { readonly [name: string]: VectorFunction } = {
+  ...{ dot, length, distance, normalize },
+  cross: cross as unknown as VectorFunction,
+};
+
 /** Names of the built-in WGSL functions that functors support, except `bitcast` and `arrayLength`. */
-export const builtinNames: readonly string[] = [...operations.keys(), 'clamp', ...Object.keys(FLOAT_FUNCTIONS)];
+export const builtinNames: readonly string[] = [
+  ...operations.keys(),
+  'clamp',
+  ...Object.keys(FLOAT_FUNCTIONS),
+  ...Object.keys(vectorFunctions),
+];
 
 /** Records a call of a built-in WGSL function and returns its result. */
 export function applyBuiltin(position: Position, name: string, args: readonly Argument[]): TextValue {
+  const ofVectors = vectorFunctions[name];
+  if (ofVectors !== undefined) return applyToVectors(position, name, ofVectors, args);
+  if (args.some(({ value }) => isVector(value))) return applyByComponent(position, name, args);
   const floats = FLOAT_FUNCTIONS[name];
   if (floats !== undefined) return applyFloats(position, name, floats, args);
   const operation = operations.get(name);
@@ -53,6 +72,42 @@ function applyFloats(
     return new Value<'f32'>(coerceScalar(at, value, 'f32', `An argument of ${name}`).operand);
   });
   return { type: 'f32', operand: own(...numbers).operand };
+}
+
+/** Records a call of a function of whole vectors, such as `dot`. */
+function applyToVectors(position: Position, name: string, own: VectorFunction, args: readonly Argument[]): TextValue {
+  requireCount(position, name, args, own.length);
+  const [{ value: first, position: at }] = args as readonly [Argument];
+  if (!isVector(first) || (name === 'cross' && first.fields.length !== 3)) {
+    throw errorAt(at, 'type', `An argument of ${name} has the wrong type.`, {
+      expected: name === 'cross' ? 'vec3f' : ['vec2f', 'vec3f', 'vec4f'],
+      got: typeName(first.type),
+    });
+  }
+  const vectors = args.map(({ value, position: own }) => {
+    const { type, fields } = coerce(own, value, first.type, `An argument of ${name}`) as VectorValue;
+    return Object.fromEntries(type.fields.map((field, i) => [field.name, new Value<'f32'>(fields[i]!.operand)]));
+  });
+  const result = own(...vectors);
+  const scalarOf = ({ operand }: F32): ScalarValue => ({ type: 'f32', operand });
+  return result instanceof Value ? scalarOf(result) : vectorOf(Object.values(result).map(scalarOf));
+}
+
+/** Records a call of a function of scalars for each component of vectors. */
+function applyByComponent(position: Position, name: string, args: readonly Argument[]): TextValue {
+  const type = args.map(({ value }) => value.type).find(isVectorType)!;
+  for (const [i, { value, position: at }] of args.entries()) {
+    // The condition of select is one for all components, and the weight of mix may be.
+    const isForAll = i === 2 && (name === 'select' || (name === 'mix' && !isVector(value)));
+    if (!isForAll) coerce(at, value, type, `An argument of ${name}`);
+  }
+  const of = (index: number): TextValue =>
+    applyBuiltin(
+      position,
+      name,
+      args.map(({ value, position: at }) => ({ value: componentOf(value, index), position: at })),
+    );
+  return vectorOf(type.fields.map((_, index) => of(index) as ScalarValue));
 }
 
 /** Records the conversion `T(x)` of a value to a scalar type. */

@@ -11,12 +11,22 @@ import {
   isScalarName,
   type ScalarValue,
   type Struct,
+  type StructValue,
   type TextType,
   type TextValue,
   typeName,
   valueOfLeaves,
   zeroOf,
 } from './values.ts';
+import {
+  componentsNamed,
+  constructVector,
+  isVector,
+  isVectorType,
+  lackingType,
+  openVectorNamed,
+  requireTyped,
+} from './vectors.ts';
 
 /** Records the operations of an expression and returns its value. */
 export function evaluate(context: Context, expression: Expression): TextValue {
@@ -78,21 +88,21 @@ export function unresolved({ program, result }: Context, position: Position, nam
   });
 }
 
-/** The value of a struct's field; throws if the struct has no such field. */
+/** The value of a struct's field, or of components of a vector; throws if there is none of this name. */
 export function memberOf(position: Position, object: TextValue, field: string): TextValue {
-  if (!('fields' in object)) {
-    throw errorAt(position, 'type', `${typeName(object.type)} has no fields.`, {
-      remedy: 'Vectors are not supported: use a struct.',
-    });
+  if (isVector(object)) return componentsNamed(position, object, field);
+  return (object as StructValue).fields[fieldIndex(position, object.type, field)]!;
+}
+
+/** The index of a struct's field; throws if there is none of this name. */
+export function fieldIndex(position: Position, type: TextValue['type'], field: string): number {
+  if (typeof type !== 'object') {
+    throw errorAt(position, 'type', `${typeName(type)} has no fields.`, { remedy: 'Structs and vectors have.' });
   }
-  const { type, fields } = object;
-  const index = type.fields.findIndex(({ name }) => name === field);
-  if (index >= 0) return fields[index]!;
   const names = type.fields.map(({ name }) => name);
-  throw errorAt(position, 'unresolved', `${type.name} has no field ${field}.`, {
-    expected: names,
-    got: field,
-  });
+  const index = names.indexOf(field);
+  if (index >= 0) return index;
+  throw errorAt(position, 'unresolved', `${type.name} has no field ${field}.`, { expected: names, got: field });
 }
 
 function readElement(context: Context, array: Expression, index: Expression): TextValue {
@@ -109,7 +119,9 @@ function readElement(context: Context, array: Expression, index: Expression): Te
 }
 
 export function noArray(position: Position): Error {
-  return errorAt(position, 'type', 'Only arrays of var<storage> and of the function can be indexed.');
+  return errorAt(position, 'type', 'Only arrays of var<storage> and of the function can be indexed.', {
+    remedy: 'Components of vectors have names, such as v.x.',
+  });
 }
 
 /** The index of an array as a u32. */
@@ -164,11 +176,18 @@ function evaluateCall(context: Context, call: Call): TextValue {
   if (fn !== undefined) return callFunction(context, fn, args, position);
   const struct = structs.get(callee);
   if (struct !== undefined) return construct(struct, args, position);
+  const open = openVectorNamed(callee);
+  if (open !== undefined) {
+    requireTyped(position, open, args);
+    return constructVector(position, open, args);
+  }
   if (isScalarName(callee)) {
     return args.length === 0 ? zeroOf(callee) : applyConversion(position, callee, args);
   }
   if (call.template !== undefined) return applyBitcast(position, call.template.name, args);
   if (builtinNames.includes(callee)) return applyBuiltin(position, callee, args);
+  const lacking = lackingType(position, callee);
+  if (lacking !== undefined) throw lacking;
   throw errorAt(position, 'unresolved', `There is no function ${callee}.`, {
     remedy: `Declare it. Built-in functions are ${builtinNames.join(', ')}, arrayLength and bitcast.`,
   });
@@ -210,6 +229,7 @@ function callFunction(
 
 /** Evaluates the constructor of a struct: `S(a, b)`, or `S()` for zeros. */
 function construct(struct: Struct, args: readonly Argument[], position: Position): TextValue {
+  if (isVectorType(struct)) return constructVector(position, struct, args);
   if (args.length === 0) return zeroOf(struct);
   requireCount(position, struct.name, args, struct.fields.length);
   const fields = struct.fields.map(({ name, type }, i) =>

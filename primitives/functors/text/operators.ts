@@ -1,9 +1,12 @@
 import type { Operand, OperationName, ScalarType } from '../../ir/ir.ts';
 import { arityOf, factsOf, operationNames, typeOf, wgslOf } from '../../ir/operations.ts';
 import { literal, operate, use } from '../recorder.ts';
+import { remainder } from '../standard/float-arithmetic.ts';
+import { Value } from '../value.ts';
 import { coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { errorAt, type Position } from './source.ts';
 import { type AbstractValue, isAbstract, isScalar, type ScalarValue, type TextValue, typeName } from './values.ts';
+import { componentOf, isVector, type VectorValue, vectorOf } from './vectors.ts';
 
 const operations: { readonly [operator: string]: OperationName } = {
   ...Object.fromEntries(
@@ -30,6 +33,9 @@ export function applyUnary(position: Position, operator: '-' | '!' | '~', value:
       return value.type === 'abstract-int' ? abstractInt(position, -value.value) : { ...value, value: -value.value };
     if (operator === '~' && value.type === 'abstract-int') return { type: 'abstract-int', value: ~value.value };
   }
+  if (operator === '-' && isVector(value)) {
+    return vectorOf(value.fields.map((field) => applyUnary(position, operator, field) as ScalarValue));
+  }
   const operand = concrete(position, value);
   const takes: readonly unknown[] = operator === '!' ? ['bool'] : operator === '~' ? ['u32', 'i32'] : ['i32', 'f32'];
   if (!isScalar(operand) || !takes.includes(operand.type)) {
@@ -43,12 +49,35 @@ export function applyUnary(position: Position, operator: '-' | '!' | '~', value:
 /** Records a binary operation: `left operator right`. */
 export function applyBinary(position: Position, operator: string, left: TextValue, right: TextValue): TextValue {
   if (isAbstract(left) && isAbstract(right)) return abstractBinary(position, operator, left, right);
+  if (isVector(left) || isVector(right)) return byComponent(position, operator, left, right);
   if (operator === '<<' || operator === '>>') {
     const count = coerceScalar(position, right, 'u32', `The count of ${operator}`);
     return checked(position, operator, concrete(position, left), count);
   }
   const [a, b] = alike(position, operator, left, right);
   return checked(position, operator, a, b);
+}
+
+const arithmetic = new Set(['+', '-', '*', '/', '%']);
+
+/** Records an operation on the components of two vectors, or of a vector and a number. */
+function byComponent(position: Position, operator: string, left: TextValue, right: TextValue): VectorValue {
+  const [first, other] = isVector(left) ? [left, right] : [right as VectorValue, left];
+  if (!arithmetic.has(operator)) {
+    const operands = `${typeName(left.type)} and ${typeName(right.type)}`;
+    throw errorAt(position, 'type', `Operator ${operator} is not defined for ${operands}.`, {
+      remedy: operator in comparisons ? 'Compare components, as in a.x == b.x && a.y == b.y.' : undefined,
+    });
+  }
+  if (other.type !== first.type && other.type !== 'f32' && !isAbstract(other)) {
+    throw errorAt(position, 'type', `The operands of ${operator} do not fit.`, {
+      expected: `${first.type.name} or f32`,
+      got: typeName(other.type),
+      remedy: `Construct one with ${first.type.name}(…).`,
+    });
+  }
+  const of = (at: number): TextValue => applyBinary(position, operator, componentOf(left, at), componentOf(right, at));
+  return vectorOf(first.fields.map((_, at) => of(at) as ScalarValue));
 }
 
 function alike(
@@ -68,6 +97,7 @@ function alike(
 }
 
 function checked(position: Position, operator: string, a: TextValue, b: TextValue): ScalarValue {
+  if (operator === '%' && a.type === 'f32' && b.type === 'f32') return remainderOf(a as ScalarValue, b as ScalarValue);
   const name = operations[operator]!;
   const type = isScalar(a) && isScalar(b) ? typeOf(name, [a.type, b.type]) : undefined;
   const onlyBool = operator === '&&' || operator === '||';
@@ -79,6 +109,10 @@ function checked(position: Position, operator: string, a: TextValue, b: TextValu
     );
   }
   return apply(name, [(a as ScalarValue).operand, (b as ScalarValue).operand], type);
+}
+
+function remainderOf(a: ScalarValue, b: ScalarValue): ScalarValue {
+  return { type: 'f32', operand: remainder(new Value<'f32'>(a.operand), new Value<'f32'>(b.operand)).operand };
 }
 
 function abstractBinary(position: Position, operator: string, left: AbstractValue, right: AbstractValue): TextValue {

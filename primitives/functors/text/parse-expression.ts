@@ -104,7 +104,8 @@ export function parsePrimary(reader: Reader): Expression {
   }
   if (kind !== 'name') throw reader.error(position, `Expected an expression, got ${text}.`);
   const template = text === 'bitcast' ? parseTemplate(reader) : undefined;
-  if (reader.accept('(')) return { kind: 'call', position, callee: text, template, args: parseArguments(reader) };
+  const callee = namesTemplate(reader, text) ? `${text}${parseElementType(reader, text)}` : text;
+  if (reader.accept('(')) return { kind: 'call', position, callee, template, args: parseArguments(reader) };
   return { kind: 'name', position, name: text };
 }
 
@@ -113,6 +114,23 @@ function parseTemplate(reader: Reader): TypeName {
   const type = parseType(reader);
   reader.expect('>', 'after the type of a bitcast');
   return type;
+}
+
+/** Whether a name begins a call such as `vec2<f32>(…)`, and no comparison. */
+function namesTemplate(reader: Reader, name: string): boolean {
+  return ofElements.test(name) && reader.is('<') && reader.peek(2).text === '>' && reader.peek(3).text === '(';
+}
+
+/** Vectors and matrices, whose names are completed by the type of their elements. */
+const ofElements = /^(?:vec[234]|mat[234]x[234])$/;
+
+/** Parses the type of the elements of a vector or matrix, in `<` and `>`. */
+function parseElementType(reader: Reader, name: string): string {
+  reader.expect('<', `after ${name}`);
+  const { kind, text, position } = reader.next();
+  if (kind !== 'name') throw reader.error(position, `Expected a type, got ${text}.`);
+  reader.expect('>', `after the type of the elements of ${name}`);
+  return `<${text}>`;
 }
 
 /** Parses the arguments of a call after its opening parenthesis, and the closing one. */
@@ -131,9 +149,10 @@ export function parseType(reader: Reader): TypeName {
   const { kind, text, position } = reader.next();
   if (kind !== 'name') throw reader.error(position, `Expected a type, got ${text}.`);
   if (!reader.is('<')) return { name: text, position };
+  if (ofElements.test(text)) return { name: `${text}${parseElementType(reader, text)}`, position };
   throw reader.error(
     position,
     `The type ${text}<…> is not allowed here.`,
-    'Use u32, i32, f32, bool or a struct of these.',
+    'Use u32, i32, f32, bool, vec2f, vec3f, vec4f or a struct of these.',
   );
 }

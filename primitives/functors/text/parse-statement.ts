@@ -81,7 +81,7 @@ function parseSimple(reader: Reader): Declaration | ArrayDeclaration | Assignmen
   }
   if (operator === '++' || operator === '--') {
     const value: Expression = { kind: 'number', position, text: '1' };
-    return { kind: 'assignment', position, target, operator: operator[0], value };
+    return { kind: 'assignment', position, target, operator, value };
   }
   throw reader.error(position, `Expected an assignment, got ${operator}.`, 'Calls are only allowed in expressions.');
 }

@@ -18,6 +18,7 @@ import {
   type TextValue,
   valueOfLeaves,
 } from './values.ts';
+import { lackingType, VECTOR_TYPES } from './vectors.ts';
 
 /** The result of compiling a WGSL text: its functions, and the arrays and uniforms that it declares. */
 export interface CompiledText {
@@ -42,8 +43,9 @@ export function compileText(source: SourceText, fast: boolean): CompiledText {
 
 function compileSource(source: SourceText, fast: boolean): CompiledText {
   const syntax = parseModule(source);
-  requireDistinctNames(syntax);
-  const structs = new Map<string, Struct>();
+  const declared = distinctNames(syntax);
+  // A text may declare names that WGSL has declared before, and then means its own.
+  const structs = new Map<string, Struct>(VECTOR_TYPES.filter(([name]) => !declared.has(name)));
   const typeOf = (type: TypeName): TextType => namedType(structs, type);
   for (const { name, fields, position } of syntax.structs) {
     const struct = { name, fields: fields.map((field) => ({ name: field.name, type: typeOf(field.type) })) };
@@ -78,12 +80,14 @@ interface Shell {
   typeOf(type: TypeName): TextType;
 }
 
-function requireDistinctNames({ structs, functions, captures, constants }: TextModule): void {
+/** The names that a text declares outside functions, which must be distinct. */
+function distinctNames({ structs, functions, captures, constants }: TextModule): ReadonlySet<string> {
   const seen = new Set<string>();
   for (const { name, position } of [...structs, ...functions, ...captures, ...constants]) {
     if (seen.has(name)) throw errorAt(position, 'declaration', `${name} is declared twice.`);
     seen.add(name);
   }
+  return seen;
 }
 
 /**
@@ -104,8 +108,10 @@ function namedType(structs: ReadonlyMap<string, Struct>, { name, position }: Typ
   if (isScalarName(name)) return name;
   const struct = structs.get(name);
   if (struct !== undefined) return struct;
+  const lacking = lackingType(position, name);
+  if (lacking !== undefined) throw lacking;
   throw errorAt(position, 'type', `There is no type ${name}.`, {
-    remedy: 'Use u32, i32, f32, bool, or a struct declared before.',
+    remedy: 'Use u32, i32, f32, bool, vec2f, vec3f, vec4f, or a struct declared before.',
   });
 }
 
@@ -114,6 +120,7 @@ function captureType({ name, position }: TypeName): ScalarType {
   throw errorAt(position, 'type', `An array or uniform cannot hold ${name}.`, {
     expected: 'u32, i32 or f32',
     got: name,
+    remedy: 'Declare one for each scalar.',
   });
 }
 
@@ -164,12 +171,16 @@ function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram):
     loop: undefined,
     inContinuing: false,
   };
-  for (const { name, keyword, type, value, position } of syntax.constants) {
-    if (keyword !== 'const') throw errorAt(position, 'syntax', `Only const may be used outside functions.`);
-    const declared = type === undefined ? undefined : program.typeOf(type);
-    const given = evaluate(context, value!);
-    scope.names.set(name, { kind: 'value', value: constantValue(value!.position, name, given, declared) });
-  }
+  // What is recorded here is thrown away: a constant that needs an operation at run time is refused, as in functions.
+  record({ name: 'constants', parameters: [], results: [] }, () => {
+    for (const { name, keyword, type, value, position } of syntax.constants) {
+      if (keyword !== 'const') throw errorAt(position, 'syntax', `Only const may be used outside functions.`);
+      const declared = type === undefined ? undefined : program.typeOf(type);
+      const given = evaluate(context, value!);
+      scope.names.set(name, { kind: 'value', value: constantValue(value!.position, name, given, declared) });
+    }
+    return [];
+  });
   for (const [name, type] of arrays) scope.names.set(name, { kind: 'array', type });
   for (const [name, type] of uniforms) {
     scope.names.set(name, { kind: 'value', value: { type, operand: { kind: 'uniform', type, name } } });

@@ -18,6 +18,7 @@ export interface Reader {
   accept(text: string): boolean;
   /**
    * Consumes the next token, which must be `text`; otherwise throws. `after` says in the error what precedes the token.
+   * Where `>` ends a template, it is also taken from a token that begins with it, as the `>>` of `array<vec2<f32>>`.
    */
   expect(text: string, after: string): Token;
   /** Consumes a name that is not a reserved word; otherwise throws. `what` says in the error what is named. */
@@ -55,6 +56,11 @@ export function createReader(source: SourceText): Reader {
     error,
     expect(text, after) {
       if (is(text)) return next();
+      const { kind, text: found, position } = peek();
+      if (text === '>' && found.startsWith(text)) {
+        tokens[at] = { kind, text: found.slice(1), position: { source, at: position.at + 1 } };
+        return { kind, text, position };
+      }
       throw error(peek().position, `Expected ${text} ${after}, got ${peek().text}.`);
     },
     name(what) {

@@ -2,7 +2,7 @@ import type { Local, Operand, Statement } from '../../ir/ir.ts';
 import { MAX_LENGTH } from '../local-arrays.ts';
 import { append, block, declareArray, literal, use, writeLocal } from '../recorder.ts';
 import { declare } from '../variables.ts';
-import { evaluate, memberOf, noArray, type Place, placeIn, readPlace, unresolved } from './expressions.ts';
+import { evaluate, fieldIndex, memberOf, noArray, type Place, placeIn, readPlace, unresolved } from './expressions.ts';
 import { fallsThrough } from './flow.ts';
 import { coerce, coerceScalar, concrete } from './numbers.ts';
 import { applyBinary } from './operators.ts';
@@ -24,15 +24,14 @@ import {
   isAbstract,
   leafTypesOf,
   leavesOf,
-  type ScalarValue,
   type Struct,
-  type StructValue,
   type TextType,
   type TextValue,
   typeName,
   valueOfLeaves,
   zeroOf,
 } from './values.ts';
+import { componentIndices, isVector, isVectorType, typeOfComponents } from './vectors.ts';
 
 /** Records statements in the scope of the context. Unreachable statements are checked but not recorded. */
 export function writeStatements(context: Context, statements: Block): void {
@@ -122,7 +121,7 @@ export function constantValue(
   const value = type === undefined ? given : coerce(position, given, type, name);
   if (isAbstract(value) || leavesOf(value).every(({ kind }) => kind === 'literal')) return value;
   throw errorAt(position, 'constant', `The constant ${name} depends on values that are not known at compile time.`, {
-    remedy: 'Use let.',
+    remedy: 'Use let, in a function.',
   });
 }
 
@@ -161,18 +160,35 @@ function writeAssignment(context: Context, { target, operator, value, position }
   if (target.kind === 'name' && target.name === '_' && operator === undefined) return;
   const element = elementAt(context, target);
   if (element !== undefined) {
-    const result = operator === undefined ? given : applyBinary(position, operator, readPlace(element), given);
+    requireDistinct(target, element.arrays);
+    const result = operator === undefined ? given : changed(position, operator, readPlace(element), given);
     const typed = coerce(value.position, result, element.type, 'The assigned value');
     for (const [leaf, operand] of leavesOf(typed).entries()) writeLocal(element.arrays[leaf]!, element.index, operand);
     return;
   }
   const variable = variableAt(context, target) as Exclude<TextValue, { value: unknown }>;
-  const result = operator === undefined ? given : applyBinary(position, operator, variable, given);
+  const result = operator === undefined ? given : changed(position, operator, variable, given);
   const typed = coerce(value.position, result, variable.type, 'The assigned value');
   const targets = leavesOf(variable) as Local[];
+  requireDistinct(target, targets);
   const sources = targets.length > 1 ? withoutVariables(typed, variables) : typed;
   leavesOf(sources).forEach((operand, leaf) => {
     append({ kind: 'set', local: use(targets[leaf]!), value: use(operand) });
+  });
+}
+
+/** Requires that an assignment to several components, such as those of `v.xy`, names each once. */
+function requireDistinct({ position }: Expression, targets: readonly unknown[]): void {
+  if (new Set(targets).size === targets.length) return;
+  throw errorAt(position, 'assignment', 'A component is assigned to twice.', { remedy: 'Name each component once.' });
+}
+
+/** What a compound assignment, `++` or `--` makes of a value. */
+function changed(position: Position, operator: string, value: TextValue, by: TextValue): TextValue {
+  if (operator !== '++' && operator !== '--') return applyBinary(position, operator, value, by);
+  if (!isVector(value)) return applyBinary(position, operator[0]!, value, by);
+  throw errorAt(position, 'type', `Operator ${operator} is not defined for ${value.type.name}.`, {
+    remedy: `Write ${operator[0]}= 1.`,
   });
 }
 
@@ -235,13 +251,14 @@ function elementAt(context: Context, target: Expression): Place | undefined {
 }
 
 function fieldOf(place: Place, { position, field }: Member): Place {
-  const { type } = memberOf(position, zeroOf(place.type), field) as ScalarValue | StructValue;
+  if (isVectorType(place.type)) {
+    const indices = componentIndices(position, place.type, field);
+    return { ...place, type: typeOfComponents(indices.length), arrays: indices.map((at) => place.arrays[at]!) };
+  }
+  const index = fieldIndex(position, place.type, field);
   const { fields } = place.type as Struct;
-  const before = fields.slice(
-    0,
-    fields.findIndex(({ name }) => name === field),
-  );
-  const from = before.reduce((sum, each) => sum + leafTypesOf(each.type).length, 0);
+  const { type } = fields[index]!;
+  const from = fields.slice(0, index).reduce((sum, each) => sum + leafTypesOf(each.type).length, 0);
   return { ...place, type, arrays: place.arrays.slice(from, from + leafTypesOf(type).length) };
 }
 

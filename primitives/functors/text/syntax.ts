@@ -81,7 +81,7 @@ export interface Assignment {
   readonly kind: 'assignment';
   readonly position: Position;
   readonly target: Expression;
-  /** The operator of a compound assignment, such as `+` in `+=`; undefined for `=`. */
+  /** The operator of a compound assignment, such as `+` in `+=`; undefined for `=`. It is `++` or `--` for these. */
   readonly operator: string | undefined;
   readonly value: Expression;
 }

@@ -2,7 +2,7 @@ import type { Operand, ScalarType } from '../../ir/ir.ts';
 import { bool, f32, i32, u32 } from '../functor.ts';
 import type { Scalar, Shape } from '../shapes.ts';
 
-/** A type in a WGSL text: a scalar or a struct. */
+/** A type in a WGSL text: a scalar or a struct. A vector is a struct that every text has. */
 export type TextType = ScalarType | Struct;
 
 export interface Struct {

@@ -31,16 +31,22 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  * Makes a functor from text in a subset of WGSL: an alternative to {@link fn} for long numeric bodies and for existing
  * code.
  *
- * The subset has the scalars u32, i32, f32 and bool, structs of them, functions with a result, `let`, `var`, `const`,
- * all operators, `if`, `for`, `while`, `loop` with `continuing` and `break if`, and the built-in functions abs, acos,
- * asin, atan, atan2, cbrt, ceil, clamp, cos, cosh, countLeadingZeros, countOneBits, countTrailingZeros, exp, exp2,
- * expm1, floor, fma, fract, hypot, log, log1p, log2, max, min, mix, pow, remainder, reverseBits, round, select, sign,
- * sin, sinh, sqrt, tan, tanh, trunc, arrayLength and bitcast. A function may have arrays of scalars or structs, such as
+ * The subset has the scalars u32, i32, f32 and bool, the vectors vec2f, vec3f and vec4f (also written `vec2<f32>` and so
+ * on), structs of these, functions with a result, `let`, `var`, `const`, all operators, `if`, `for`, `while`, `loop` with
+ * `continuing` and `break if`, and the built-in functions abs, acos, asin, atan, atan2, cbrt, ceil, clamp, cos, cosh,
+ * countLeadingZeros, countOneBits, countTrailingZeros, cross, distance, dot, exp, exp2, expm1, floor, fma, fract, hypot,
+ * length, log, log1p, log2, max, min, mix, normalize, pow, remainder, reverseBits, round, select, sign, sin, sinh, sqrt,
+ * tan, tanh, trunc, arrayLength and bitcast. A function may have arrays of scalars, vectors or structs, such as
  * `var a: array<u32, 8>;` and `var b = array<f32, 2>(x, y);`, whose elements are read and written by index, as those of
  * `LocalArray`. Outside the functions, `var<storage> name: array<u32>;` captures a column and `var<uniform> name: u32;`
- * a uniform; structs become records. There are no vectors, pointers or side effects, so `&&` and `||` evaluate both
- * sides. Whatever WGSL leaves undefined (overflow of constants, division by zero, shifts by 32 or more, indices out of
- * range) has the same result as in a functor that is made by {@link fn}.
+ * a uniform. There are no matrices, pointers or side effects, so `&&` and `||` evaluate both sides. Whatever WGSL leaves
+ * undefined (overflow of constants, division by zero, shifts by 32 or more, indices out of range) has the same result as
+ * in a functor that is made by {@link fn}. `%` of f32 is exact, as `remainder`.
+ *
+ * Structs and vectors are records, and so are the rows of their columns: those of a vec3f have the fields x, y and z.
+ * Vectors are made, read, assigned and computed as in WGSL: `vec3f(v.xy, 1)`, `v.zyx`, `v.x += 1`, `2 * v + w`,
+ * `mix(v, w, 0.5)`. Each component is computed as an f32. `dot` adds the products from x on, `length(v)` is
+ * `sqrt(dot(v, v))`, `distance(v, w)` is `length(v - w)`, and `normalize(v)` is `v / length(v)`, with the limits of `length`.
  *
  * If `wgsl` is used as a template tag, errors name the line in the author's file. If it is called as a function, errors
  * name `options.name` and the line in the text. The whole text is checked immediately.
@@ -62,6 +68,17 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  *   { parameters: { start: u32 }, result: u32 },
  * );
  * await ctx.read(map(collatz, { start: ctx.column(Uint32Array.of(1, 6, 27)) })); // Uint32Array [0, 8, 111]
+ *
+ * const mirrored = wgsl(
+ *   `fn mirrored(ray: vec2f, normal: vec2f) -> vec2f {
+ *      let n = normalize(normal);
+ *      return ray - 2 * dot(ray, n) * n;
+ *    }`,
+ *   { parameters: { ray: vec2f, normal: vec2f }, result: vec2f },
+ * );
+ * const ray = { x: ctx.column(Float32Array.of(3)), y: ctx.column(Float32Array.of(-1)) };
+ * const normal = { x: ctx.column(Float32Array.of(0)), y: ctx.column(Float32Array.of(4)) };
+ * await ctx.read(map(mirrored, { ray, normal })); // { x: Float32Array [3], y: Float32Array [1] }
  */
 export function wgsl<
   T extends string | TemplateStringsArray,

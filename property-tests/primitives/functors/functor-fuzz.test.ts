@@ -12,7 +12,8 @@ import { fc, test } from '../../law-test.ts';
 import { expectSame, fuzz, fuzzTimeout, plain, runInterpreter } from '../../support/functor-comparison.ts';
 import { PROMISED, SPECIFIED } from '../../support/ir-interpreter.ts';
 
-const forText = { ...everything, boolCaptures: false };
+const withVectors = { ...everything, vectors: true };
+const forText = { ...withVectors, boolCaptures: false };
 
 function runJavaScript(module: Module, { rows, arrays, uniforms }: Inputs): (number | boolean)[][] {
   const readers = Object.entries(arrays).map(
@@ -32,7 +33,7 @@ describe('random programs', () => {
     fuzzTimeout,
   );
 
-  test.prop([fuzzCases()], fuzz(200))(
+  test.prop([fuzzCases(withVectors)], fuzz(200))(
     'compute the same when written with the builder',
     ({ sketch, inputs }) => {
       const expected = runInterpreter(moduleOfSketch(sketch), inputs);
