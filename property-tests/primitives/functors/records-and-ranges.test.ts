@@ -79,7 +79,8 @@ onEveryBackend((opened) => {
     const { context } = opened();
     const shape = { p: { x: i32, y: i32 }, n: u32 };
     const turned = fn({ given: shape, rounds: uniform(u32) }, shape, ({ given, rounds }) => {
-      const all = Var(given);
+      // A record of variables is copied as other records are.
+      const all = Var(Var(given));
       For(0, rounds, (k) => {
         all.p.set({ x: all.p.y, y: all.p.x.add(1) });
         all.set({ n: all.n.add(k), p: { x: all.p.y, y: 7 } });

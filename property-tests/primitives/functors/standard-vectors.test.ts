@@ -2,10 +2,13 @@ import { expect } from 'vitest';
 import {
   byComponent,
   cross,
+  distance,
   dot,
   f32,
   fn,
+  length,
   map,
+  normalize,
   type U32,
   u32,
   type ValuesOf,
@@ -80,6 +83,9 @@ test('vectors with other components, or other values, are refused', () => {
   const wrong: readonly ((values: Values) => unknown)[] = [
     ({ u, v }) => dot(v, u as never),
     ({ u }) => cross(u as never, u as never),
+    ({ u, v }) => distance(v, u as never),
+    ({ whole }) => length({ x: whole as never }),
+    ({ u }) => normalize(u.x as never),
     ({ u, whole }) => byComponent((x) => x, { x: u.x, y: whole as never }),
     ({ u }) => byComponent((x) => x, u.x as never),
     ({ u }) => byComponent((x) => x, {} as typeof u),
