@@ -126,7 +126,8 @@ export function drawSketch(draw: Draw, options: SketchOptions): Sketch {
     const numeric = [...new Set(types)].filter((type) => type !== 'bool');
     const required = isEntry ? numeric : [types[draw(types.length)]!];
     const parameters = [...required.map((type, at) => ({ name: `q${at}`, type })), ...some('p', types, 3)];
-    const results: ScalarType[] = ['u32', ...some('r', types, 3).map(({ type }) => type)];
+    const ofVectors: readonly ScalarType[] = options.vectors ? ['f32', 'f32', 'f32', 'f32'] : [];
+    const results: ScalarType[] = ['u32', ...ofVectors, ...some('r', types, 3).map(({ type }) => type)];
     const fresh = (): string => `v${names++}`;
     const surroundings = {
       sketch,
@@ -161,9 +162,12 @@ function drawBlock(outer: Surroundings, depth: number, returns: boolean): Sketch
 
 /**
  * Draws the results of a function. The first is a u32 that depends on every visible variable, except those of type f32.
+ * Where there are vectors, all f32 are computed of them.
  */
 function drawResults(at: Surroundings, depth: number): SketchExpression[] {
-  const [first, ...rest] = at.results.map((type) => drawExpression(at, type, depth));
+  const [first, ...rest] = at.results.map((type) => {
+    return at.options.vectors && type === 'f32' ? drawOfVector(at, drawExpression, 1) : drawExpression(at, type, depth);
+  });
   const trace = at.names.reduce<SketchExpression>((all, { name, type }) => {
     if (type === 'f32') return all;
     const seen: SketchExpression = { kind: 'name', type, name };

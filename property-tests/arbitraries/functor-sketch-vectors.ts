@@ -53,7 +53,7 @@ export function drawVectorStatement<P extends Place>(
 
 /** Draws a scalar that is computed of vectors. */
 export function drawOfVector<P extends Place>(at: P, scalar: DrawScalar<P>, depth: number): SketchExpression {
-  const size = 2 + at.draw(3);
+  const size = at.vectors[at.draw(Math.max(1, at.vectors.length))]?.size ?? 2 + at.draw(3);
   const vector = drawVector(at, scalar, size, depth - 1);
   if (at.draw(3) > 0) return { kind: 'component', type: 'f32', vector, at: at.draw(size) };
   return { kind: 'dot', type: 'f32', operands: [vector, drawVector(at, scalar, size, depth - 1)] };

@@ -3,7 +3,7 @@ import { compileJavaScript } from '../../../backends/reference/emit-javascript.t
 import { wgsl } from '../../../primitives/functors/text/wgsl.ts';
 import type { Module } from '../../../primitives/ir/ir.ts';
 import { operationNames } from '../../../primitives/ir/operations.ts';
-import { everything, resultTypesOf } from '../../arbitraries/functor-sketch.ts';
+import { everything, resultTypesOf, type SketchOptions } from '../../arbitraries/functor-sketch.ts';
 import { functorOfSketch } from '../../arbitraries/functor-sketch-builder.ts';
 import { moduleOfSketch } from '../../arbitraries/functor-sketch-ir.ts';
 import { textOfSketch } from '../../arbitraries/functor-sketch-text.ts';
@@ -12,8 +12,8 @@ import { fc, test } from '../../law-test.ts';
 import { expectSame, fuzz, fuzzTimeout, plain, runInterpreter } from '../../support/functor-comparison.ts';
 import { PROMISED, SPECIFIED } from '../../support/ir-interpreter.ts';
 
-const withVectors = { ...everything, vectors: true };
-const forText = { ...withVectors, boolCaptures: false };
+const forText = { ...everything, boolCaptures: false };
+const withVectors: SketchOptions = { ...forText, floats: 'mostly', vectors: true };
 
 function runJavaScript(module: Module, { rows, arrays, uniforms }: Inputs): (number | boolean)[][] {
   const readers = Object.entries(arrays).map(
@@ -21,6 +21,18 @@ function runJavaScript(module: Module, { rows, arrays, uniforms }: Inputs): (num
   );
   const entry = compileJavaScript(module)(new Map(readers), new Map(Object.entries(uniforms)));
   return rows.map((row) => entry(...row));
+}
+
+function expectInBuilder({ sketch, inputs }: FuzzCase): void {
+  const expected = runInterpreter(moduleOfSketch(sketch), inputs);
+  const got = plain(runInterpreter(functorOfSketch(sketch).module, inputs));
+  expectSame(resultTypesOf(sketch), got, expected, SPECIFIED);
+}
+
+function expectInText({ sketch, inputs }: FuzzCase): void {
+  const expected = runInterpreter(moduleOfSketch(sketch), inputs);
+  const got = plain(runInterpreter(wgsl(textOfSketch(sketch)).module, inputs));
+  expectSame(resultTypesOf(sketch), got, expected, SPECIFIED);
 }
 
 describe('random programs', () => {
@@ -33,30 +45,15 @@ describe('random programs', () => {
     fuzzTimeout,
   );
 
-  test.prop([fuzzCases(withVectors)], fuzz(200))(
-    'compute the same when written with the builder',
-    ({ sketch, inputs }) => {
-      const expected = runInterpreter(moduleOfSketch(sketch), inputs);
-      expectSame(
-        resultTypesOf(sketch),
-        plain(runInterpreter(functorOfSketch(sketch).module, inputs)),
-        expected,
-        SPECIFIED,
-      );
-    },
-    fuzzTimeout,
-  );
+  test.prop([fuzzCases()], fuzz(200))('compute the same when written with the builder', expectInBuilder, fuzzTimeout);
 
-  test.prop([fuzzCases(forText)], fuzz(200))(
-    'compute the same when written as text',
-    ({ sketch, inputs }) => {
-      const expected = runInterpreter(moduleOfSketch(sketch), inputs);
-      expectSame(
-        resultTypesOf(sketch),
-        plain(runInterpreter(wgsl(textOfSketch(sketch)).module, inputs)),
-        expected,
-        SPECIFIED,
-      );
+  test.prop([fuzzCases(forText)], fuzz(200))('compute the same when written as text', expectInText, fuzzTimeout);
+
+  test.prop([fuzzCases(withVectors)], fuzz(1500))(
+    'compute the same when they have vectors',
+    (program) => {
+      expectInBuilder(program);
+      expectInText(program);
     },
     fuzzTimeout,
   );
@@ -76,6 +73,20 @@ describe('random programs', () => {
     }
     for (const name of operationNames) {
       expect(text).toContain(`"name":"${name}"`);
+    }
+  });
+
+  test('with vectors mostly have results of vectors that are specified, and use every kind of them', () => {
+    const cases: FuzzCase[] = fc.sample(fuzzCases(withVectors), { numRuns: 100, seed: 7 });
+    const numbers = cases.flatMap(({ sketch, inputs }) => {
+      return runInterpreter(moduleOfSketch(sketch), inputs).flatMap((row) => row.slice(1, 5));
+    });
+    const known = numbers.filter(({ value, reliance }) => reliance === PROMISED && Number.isFinite(value));
+    expect(known.length / numbers.length).toBeGreaterThan(0.6);
+    const text = JSON.stringify(cases.map(({ sketch }) => sketch.functions));
+    const statements = ['letVector', 'varVector', 'setVector', 'setComponent'];
+    for (const kind of [...statements, 'component', 'dot', 'construct', 'swizzle', 'byComponent']) {
+      expect(text).toContain(`"kind":"${kind}"`);
     }
   });
 });
