@@ -44,11 +44,12 @@ export function drawVectorStatement<P extends Place>(
   if (choice < 3) {
     return { statement: { kind: 'setComponent', name, at: draw(size), value: scalar(at, 'f32', 2) }, vectors };
   }
-  const drawn = drawVector(at, scalar, size, 3);
-  // Often the variable changes by what it was, which text writes as a compound assignment.
-  const operands = [{ kind: 'vector', name, size } as const, drawn];
-  const changed: SketchVector = { kind: 'byComponent', size, name: arithmetic[draw(4)]!, operands };
-  return { statement: { kind: 'setVector', name, value: draw(2) === 0 ? changed : drawn }, vectors };
+  // Often the variable changes by what it was, which text writes as a compound assignment, or changes its order.
+  const old: SketchVector = { kind: 'vector', name, size };
+  const how = draw(3);
+  const drawn = how === 0 ? swizzled(at, old, size) : drawVector(at, scalar, size, 3);
+  const changed: SketchVector = { kind: 'byComponent', size, name: arithmetic[draw(4)]!, operands: [old, drawn] };
+  return { statement: { kind: 'setVector', name, value: how === 1 ? changed : drawn }, vectors };
 }
 
 /** Draws a scalar that is computed of vectors. */

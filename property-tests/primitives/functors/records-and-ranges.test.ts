@@ -80,7 +80,7 @@ onEveryBackend((opened) => {
     const shape = { p: { x: i32, y: i32 }, n: u32 };
     const turned = fn({ given: shape, rounds: uniform(u32) }, shape, ({ given, rounds }) => {
       // A record of variables is copied as other records are.
-      const all = Var(Var(given));
+      const all = Var(Var(given) as typeof given);
       For(0, rounds, (k) => {
         all.p.set({ x: all.p.y, y: all.p.x.add(1) });
         all.set({ n: all.n.add(k), p: { x: all.p.y, y: 7 } });
