@@ -37,14 +37,14 @@ export function textOfSketch(sketch: Sketch): string {
 }
 
 /**
- * The text of a sketch with variables in place of its numbers. So nothing is known at compile time, where WGSL refuses
+ * The text of a sketch with variables in place of its literals. So nothing is known at compile time, where WGSL refuses
  * overflows and divisions by zero, which functors define.
  */
 export function withoutConstants(text: string): string {
   const numbers = /bitcast<(f)32>\(0x7f800000u\)|(i)32\(-2147483648\)|\(-?\d[\d.e+-]*([uif])\)/g;
   const variables = ['u', 'i', 'f'].map((letter) => `var<private> any_${letter}: ${letter}32;`);
   const hidden = text.replaceAll(numbers, (_, f = '', i = '', suffix = '') => `any_${f}${i}${suffix}`);
-  return [...variables, hidden].join('\n');
+  return [...variables, 'var<private> any_b: bool;', hidden.replaceAll(/\b(?:true|false)\b/g, 'any_b')].join('\n');
 }
 
 const resultName = (name: string): string => `Result_${name}`;
