@@ -11,7 +11,7 @@ import type {
 import { If, Let, Var } from '../functors/control.ts';
 import { callNamed, literal, operate, read, record, recorder } from '../functors/recorder.ts';
 import { select } from '../functors/standard/choose.ts';
-import { type U32, Value, Variable } from '../functors/value.ts';
+import { isVariable, type U32, Value } from '../functors/value.ts';
 import { entryOf, type Module, type Operand, oneOf, type ScalarType } from '../ir/ir.ts';
 import {
   type Column,
@@ -270,7 +270,7 @@ function createMemo(): (what: string | View, index: U32, load: () => Values) => 
   >();
   return (what, index, load) => {
     // If the index is a variable, it may have been assigned since an earlier load, so the value is loaded again.
-    if (index instanceof Variable) return load();
+    if (isVariable(index)) return load();
     const { blocks } = recorder();
     const entries = known.get(what) ?? [];
     const found = entries.find(

@@ -4,12 +4,12 @@ import { append, block, functorError, literal, operate, recorder, use, wrongInpu
 import {
   type Bool,
   type Input,
+  isVariable,
   operandOf,
   requireCondition,
   requireOperand,
   type U32,
   Value,
-  Variable,
 } from './value.ts';
 import { declare, type RecordOfValues, type VariableOf, variableOf } from './variables.ts';
 
@@ -29,7 +29,7 @@ import { declare, type RecordOfValues, type VariableOf, variableOf } from './var
  */
 export function Let<T extends ScalarType>(value: Value<T>): Value<T> {
   const operand = requireOperand('Let', 'value', value);
-  return value instanceof Variable ? new Value<T>(declare(operand)) : value;
+  return isVariable(value) ? new Value<T>(declare(operand)) : value;
 }
 
 /**
@@ -175,7 +175,7 @@ function count<T extends 'u32' | 'i32'>(
   step: number,
   body: (index: Value<T>) => void,
 ): void {
-  const end = to instanceof Variable ? declare(to.operand) : operandOf(type, to);
+  const end = isVariable(to) ? declare(operandOf(type, to)) : operandOf(type, to);
   const start = operandOf(type, from);
   const index = declare(start);
   const isMore = (): Operand => operate(step > 0 ? 'lt' : 'gt', [index, use(end)]);

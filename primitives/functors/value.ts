@@ -112,11 +112,23 @@ export type I32 = Value<'i32'>;
 export type F32 = Value<'f32'>;
 export type Bool = Value<'bool'>;
 
+const variables = new WeakSet<Operand>();
+
 /** A value that can be set again. An operation on a variable uses the value that the variable has at that moment. */
 export class Variable<T extends ScalarType> extends Value<T> {
+  constructor(operand: Operand) {
+    super(operand);
+    variables.add(operand);
+  }
+
   set(value: Input<T>): void {
     append({ kind: 'set', local: use(this.operand) as Local, value: use(operandOf(this.operand.type, value)) });
   }
+}
+
+/** Whether a value changes when a variable is set: a variable, or what a conversion to its own type makes of it. */
+export function isVariable(value: unknown): boolean {
+  return value instanceof Value && variables.has(value.operand);
 }
 
 const LAST = 'Indices count from 0. The last element is at(length().sub(1)), where length() is that of the array.';

@@ -1,7 +1,7 @@
 import { isRecord } from '../checks/given.ts';
 import type { Local, Operand, ScalarType } from '../ir/ir.ts';
 import { append, functorError, newLocal, use } from './recorder.ts';
-import { type Input, operandOf, requireOperand, Value, Variable } from './value.ts';
+import { type Input, isVariable, operandOf, requireOperand, Value, Variable } from './value.ts';
 
 /** A record of values of a functor, whose fields may be records. */
 export type RecordOfValues = { readonly [field: string]: Value<ScalarType> | RecordOfValues };
@@ -45,7 +45,7 @@ export function variableOf(value: unknown, path: string): Variable<ScalarType> |
 function setAll(variables: Variables, values: unknown): void {
   const targets = pairs(variables, values, '').map(([variable, given]) => {
     const operand = operandOf(variable.operand.type, given);
-    return { local: variable.operand as Local, value: given instanceof Variable ? declare(operand) : operand };
+    return { local: variable.operand as Local, value: isVariable(given) ? declare(operand) : operand };
   });
   for (const { local, value } of targets) append({ kind: 'set', local: use(local), value: use(value) });
 }

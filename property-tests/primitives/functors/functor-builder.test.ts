@@ -6,6 +6,7 @@ import {
   type Bool,
   Break,
   bool,
+  byComponent,
   Continue,
   type F32,
   For,
@@ -108,6 +109,26 @@ describe('fn', () => {
       return { kept, seen };
     });
     expect(interpretFunctor(both, { x: 4 })).toEqual({ kept: 4, seen: 5 });
+  });
+
+  test.prop([word, word])('a variable that passes a conversion to its own type is still a variable', (x, later) => {
+    const f = fn({ x: u32, later: u32 }, { old: u32, part: u32, rounds: u32, a: u32, b: u32 }, (given) => {
+      const v = Var(given.x.and(7));
+      const real = Var({ x: f32(given.x.and(7)) });
+      const [old, part] = [Let(u32(v)), Let(byComponent((x) => f32(x), { x: real.x }).x)];
+      const rounds = Var(u32(0));
+      For(0, u32(v), () => {
+        rounds.set(rounds.add(1));
+        v.set(v.min(1));
+      });
+      v.set(given.later);
+      real.x.set(0);
+      const pair = Var({ a: old, b: given.later });
+      pair.set({ a: u32(pair.b), b: u32(pair.a) });
+      return { old, part: u32(part), rounds, a: pair.a, b: pair.b };
+    });
+    const low = x & 7;
+    expect(interpretFunctor(f, { x, later })).toEqual({ old: low, part: low, rounds: low, a: later, b: low });
   });
 
   test('reads of captured arrays out of range give zero', () => {
