@@ -6,14 +6,16 @@ import { type F32, Value } from '../value.ts';
 import { coerce, coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position } from './source.ts';
-import { isAbstract, isScalar, isScalarName, type ScalarValue, type TextValue, typeName } from './values.ts';
+import {
+  type Argument,
+  isAbstract,
+  isScalar,
+  isScalarName,
+  type ScalarValue,
+  type TextValue,
+  typeName,
+} from './values.ts';
 import { componentOf, isVector, isVectorType, type VectorValue, vectorOf } from './vectors.ts';
-
-/** The value of an argument, and its position in the text for error messages. */
-export interface Argument {
-  readonly value: TextValue;
-  readonly position: Position;
-}
 
 /** The operations that are functions of WGSL, by their names there. */
 const operations: ReadonlyMap<string, OperationName> = new Map(

@@ -1,12 +1,13 @@
 import type { LocalArray, Operand } from '../../ir/ir.ts';
 import { append, newLocal, read, readLocal, use } from '../recorder.ts';
-import { type Argument, applyBitcast, applyBuiltin, applyConversion, builtinNames, requireCount } from './builtins.ts';
+import { applyBitcast, applyBuiltin, applyConversion, builtinNames, requireCount } from './builtins.ts';
 import { coerce, concrete, parseNumber } from './numbers.ts';
 import { apply, applyBinary, applyUnary } from './operators.ts';
 import { type Context, type LocalArrays, lookUp } from './scope.ts';
 import { errorAt, type Position } from './source.ts';
 import type { Binary, Call, Expression, FunctionDeclaration, Member } from './syntax.ts';
 import {
+  type Argument,
   isScalar,
   isScalarName,
   type ScalarValue,

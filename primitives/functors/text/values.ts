@@ -1,6 +1,7 @@
 import type { Operand, ScalarType } from '../../ir/ir.ts';
 import { bool, f32, i32, u32 } from '../functor.ts';
 import type { Scalar, Shape } from '../shapes.ts';
+import type { Position } from './source.ts';
 
 /** A type in a WGSL text: a scalar or a struct. A vector is a struct that every text has. */
 export type TextType = ScalarType | Struct;
@@ -30,6 +31,12 @@ export interface StructValue {
 export type AbstractValue =
   | { readonly type: 'abstract-int'; readonly value: bigint }
   | { readonly type: 'abstract-float'; readonly value: number };
+
+/** The value of an argument, and its position in the text for error messages. */
+export interface Argument {
+  readonly value: TextValue;
+  readonly position: Position;
+}
 
 export function isAbstract(value: TextValue): value is AbstractValue {
   return value.type === 'abstract-int' || value.type === 'abstract-float';

@@ -1,8 +1,15 @@
 import type { FunctorError } from '../../checks/errors.ts';
-import type { Argument } from './builtins.ts';
 import { coerceScalar } from './numbers.ts';
 import { errorAt, type Position } from './source.ts';
-import { isAbstract, type ScalarValue, type Struct, type TextType, type TextValue, zeroOf } from './values.ts';
+import {
+  type Argument,
+  isAbstract,
+  type ScalarValue,
+  type Struct,
+  type TextType,
+  type TextValue,
+  zeroOf,
+} from './values.ts';
 
 /** A vector of f32: a struct, so that it is passed, assigned and stored as any other. */
 interface VectorType extends Struct {
