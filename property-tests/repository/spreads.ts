@@ -15,7 +15,7 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'cli/imported.ts': ['(...args)'],
     'cli/reconcile-crs.ts': ['max(...x)', 'max(...y)', 'min(...x)', 'min(...y)'],
     'primitives/context/watched-backend.ts': ['(...args)'],
-    'primitives/functors/text/builtins.ts': ['own(...numbers)'],
+    'primitives/functors/text/builtins.ts': ['own(...numbers)', 'own(...vectors)'],
   },
   'The columns, words or captures of one thing, of which its type has a few.': {
     'algorithms/tables/table.ts': ['dispose(...words)'],
