@@ -52,7 +52,6 @@ function endingOf(file: string): string {
  * error message: what the file is, and the remedy.
  */
 const FOREIGN: readonly (readonly [bytes: string, what: string, remedy: string])[] = [
-  ['PK\x03\x04', 'a ZIP archive', 'Unpack it, and name the file in it.'],
   ['\x1f\x8b', 'compressed by gzip', 'Unpack it first.'],
   ['MAQTREE\n', 'a tree, written by quadrille index build', 'Name the files of polygons that the tree was built from.'],
   ['\xff\xfe', 'text in UTF-16', 'Write it as UTF-8.'],

@@ -30,7 +30,7 @@ import {
 /**
  * Opens a layer of polygons. The file may be GeoJSON of any size (FeatureCollection, Feature, geometry), GeoJSON with
  * one Feature or geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with its
- * companion files, GeoParquet (and Parquet with a column of WKB), GeoPackage, WKT in which each geometry begins on a new line, or CSV with a column of WKT. The format is detected from the content and the
+ * companion files or in a ZIP archive, GeoParquet (and Parquet with a column of WKB), GeoPackage, WKT in which each geometry begins on a new line, or CSV with a column of WKT. The format is detected from the content and the
  * extension, or given by `options.format`.
  *
  * Every Polygon and MultiPolygon feature becomes one polygon, in the file's order. As with `readZones`, rings keep
@@ -40,7 +40,7 @@ import {
  * `options.id`, or by its index among the file's records. Of a whole number, the name has all digits that the text has. Only the first two numbers of a position are used.
  *
  * Polygons are returned in batches of about 2^20 vertices. Memory depends on the size of a batch and of the longest
- * record, or row group of GeoParquet, but not on the size of the file. Only a TopoJSON file is held in memory as a whole. O(bytes).
+ * record, or row group of GeoParquet, but not on the size of the file. Only a TopoJSON file, and what is in a ZIP archive, is held in memory as a whole. O(bytes).
  *
  * The following is noted, and does not throw: `zones/none`, `zones/unclosed-rings`, `zones/empty-rings` (which are left
  * out), `zones/zero-area-rings`, `zones/no-geometry`, `zones/crs-unknown`; for longitudes `zones/antimeridian-jumps`,

@@ -8,11 +8,13 @@ import type { PolygonFormat } from './polygon-format.ts';
 import { SHAPEFILE } from './shapefile.ts';
 import { TOPOJSON } from './topojson-layer.ts';
 import { WKT } from './wkt-lines.ts';
+import { ZIPPED_SHAPEFILE } from './zipped-shapefile.ts';
 
 /** All formats of polygon layers. A file is of the first that tells it. */
 export const POLYGON_FORMATS: readonly PolygonFormat[] = [
   FLATGEOBUF,
   SHAPEFILE,
+  ZIPPED_SHAPEFILE,
   GEOPARQUET,
   GEOPACKAGE,
   TOPOJSON,

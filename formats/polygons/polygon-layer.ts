@@ -11,6 +11,7 @@ export type PolygonLayerFormat =
   | 'topojson'
   | 'flatgeobuf'
   | 'shapefile'
+  | 'zipped-shapefile'
   | 'geoparquet'
   | 'geopackage'
   | 'wkt'
@@ -23,6 +24,7 @@ export const POLYGON_LAYER_FORMATS: readonly PolygonLayerFormat[] = [
   'topojson',
   'flatgeobuf',
   'shapefile',
+  'zipped-shapefile',
   'geoparquet',
   'geopackage',
   'wkt',
@@ -34,7 +36,7 @@ export interface PolygonLayerOptions {
   /** Format of the file. Default: detected from content and extension. */
   readonly format?: PolygonLayerFormat | undefined;
   /**
-   * Name of the object to read from a TopoJSON file, or of the layer of a GeoPackage. It may be omitted if there is only one. For a GeoJSON file,
+   * Name of the object to read from a TopoJSON file, of the layer of a GeoPackage, or of the Shapefile in a ZIP archive. It may be omitted if there is only one. For a GeoJSON file,
    * only the `name` of its FeatureCollection is accepted, and has no effect.
    */
   readonly layer?: string | undefined;

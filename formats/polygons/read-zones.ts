@@ -8,7 +8,7 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
 
 /**
  * Reads zones from a file of polygons of any format that `openPolygonLayer` reads: GeoJSON, GeoJSON with one Feature or
- * geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with the files beside it, GeoParquet, GeoPackage, WKT,
+ * geometry per line or per record separator (RFC 8142), TopoJSON, FlatGeobuf, a Shapefile with the files beside it or in a ZIP archive, GeoParquet, GeoPackage, WKT,
  * or CSV with a column of WKT.
  * The format is detected from the content, and from the extension if the content does not tell.
  *

@@ -22,7 +22,7 @@ export type { ReadZones } from './polygon-layer.ts';
 /** Options for reading zones. */
 export interface ZoneOptions {
   /**
-   * Name of the object to read from a TopoJSON file, or of the layer of a GeoPackage. May be omitted if there is only one. A
+   * Name of the object to read from a TopoJSON file, of the layer of a GeoPackage, or of the Shapefile in a ZIP archive. May be omitted if there is only one. A
    * GeoJSON file has no layers to choose from; if the option is given, it must equal the `name` of the
    * FeatureCollection.
    */

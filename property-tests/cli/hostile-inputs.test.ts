@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { someOf } from '../cases.ts';
 import { geoParquetOf } from '../support/binary-layers-support.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
+import { zipOf } from '../support/zip-support.ts';
 
 /**
  * The option --memory of all runs for which no other is given. The input files are small, or sparse on disk, but would
@@ -182,6 +183,19 @@ const CASES: readonly Hostile[] = [
     words: zonal('@bomb.parquet'),
     code: 'memory/limit',
     says: ['row group', ...MEMORY_SAYS],
+  },
+  {
+    what: 'a ZIP archive that unpacks to more than memory',
+    make: () => shop.write('bomb.zip', zipOf({ 'a.shp': new Uint8Array(60e6) })),
+    words: zonal('@bomb.zip'),
+    code: 'memory/limit',
+  },
+  {
+    what: 'a ZIP archive that unpacks to more than it states',
+    make: () => shop.write('lying.zip', zipOf({ 'a.shp': new Uint8Array(60e6) }, { size: 1000 })),
+    words: zonal('@lying.zip'),
+    code: 'format/malformed-zip',
+    says: [],
   },
   {
     what: 'a layer with one endless record',

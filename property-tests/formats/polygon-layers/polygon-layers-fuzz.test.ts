@@ -22,6 +22,7 @@ import {
   type WrittenFeature,
   wktOf,
 } from '../../support/polygon-layers-support.ts';
+import { zipOf } from '../../support/zip-support.ts';
 
 const ring = [[0, 0], [9, 0], [9, 4.5], [0, 0]] as const; // biome-ignore format: four positions
 const hole = [[1, 1], [2, 1], [2, 2], [1, 1]] as const; // biome-ignore format: four positions
@@ -49,6 +50,10 @@ const VALID: Readonly<Record<PolygonLayerFormat, Uint8Array>> = {
     rowGroupSize: 2,
   }),
   geopackage: readFileSync(join(import.meta.dirname, '..', '..', 'fixtures', 'polygon-layers', 'shapes.gpkg')),
+  'zipped-shapefile': zipOf({
+    'a/b.shp': shapefileOf([...written, { parts: [] }]),
+    'a/b.dbf': dbaseOf('name', [...names, 'd']),
+  }),
   csv: bytesOf(`${csvOf(written)}3,,d\n4,POINT (1 2),e\n`),
   wkt: bytesOf(`${wktOf(written)}POLYGON EMPTY\nPOINT Z (1 2 3)`),
 };
