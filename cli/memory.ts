@@ -40,6 +40,8 @@ export interface MemoryShares {
   readonly overlay: number;
   /** For a single block or file that is held in addition to all other data. */
   readonly record: number;
+  /** For what is held of files of the web. */
+  readonly download: number;
 }
 
 /** Divides the memory of a command among its uses. */
@@ -49,6 +51,7 @@ export function sharesOf(memoryBytes: number): MemoryShares {
     device: Math.floor(memoryBytes / 4),
     overlay: Math.max(1, Math.floor(memoryBytes / 16)),
     record: Math.floor(memoryBytes / 8),
+    download: Math.max(1, Math.floor(memoryBytes / 16)),
   };
 }
 

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { gridKey, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import { listNames } from '../algorithms/quoted-names.ts';
+import { isWebAddress, shownAddress } from '../formats/bytes/file-error.ts';
 import { expandPatterns } from '../formats/bytes/file-patterns.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { sharesOf } from './memory.ts';
@@ -12,6 +13,8 @@ export interface OpenedRaster extends RasterSource {
   /** Number of bands of the file. Default 1. */
   readonly bands?: number | undefined;
   readonly notes: readonly Note[];
+  /** What a server says of the version of the file. */
+  readonly version?: string | undefined;
 }
 
 /** A raster with the path that the user gave. */
@@ -39,16 +42,38 @@ export function maxBlockBytes(memoryBytes: number): number {
 
 const MAX_BLOCK_BYTES = 2 ** 29;
 
-/** The files of the option `--raster`: each once, in the order of their first mention; and how many were named again. */
-export async function rasterFiles(patterns: readonly string[]): Promise<{ paths: string[]; again: string[] }> {
+/** The rasters that a command counts. */
+export interface NamedFiles {
+  /** Each once, in the order of their first mention, as outputs and messages name it. */
+  readonly paths: readonly string[];
+  /** Those that were named again. */
+  readonly again: readonly string[];
+  /** What opens a raster: its path or, with everything that outputs and messages do not show, its address. */
+  sourceOf(path: string): string;
+}
+
+/** The files of the option `--raster`. */
+export async function rasterFiles(patterns: readonly string[]): Promise<NamedFiles> {
   const first = new Map<string, string>();
+  const sources = new Map<string, string>();
   const again: string[] = [];
-  for (const path of await expandPatterns(patterns, '--raster')) {
-    const file = resolve(path);
-    if (first.has(file)) again.push(path);
-    else first.set(file, path);
+  for (const source of await expandPatterns(patterns, '--raster')) {
+    const isAddress = isWebAddress(source);
+    const file = isAddress ? source : resolve(source);
+    const known = first.get(file);
+    const path = known ?? (isAddress ? freeName(shownAddress(source), sources) : source);
+    if (known !== undefined) again.push(isAddress ? known : source);
+    first.set(file, path);
+    sources.set(path, source);
   }
-  return { paths: [...first.values()], again };
+  return { paths: [...new Set(first.values())], again, sourceOf: (path) => sources.get(path) ?? path };
+}
+
+/** Two addresses that differ only in what is not shown of them get numbers. */
+function freeName(name: string, taken: ReadonlyMap<string, string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number++) free = `${name} (${number})`;
+  return free;
 }
 
 /** The note `zonal/raster-again`, for rasters that are named more than once. Each is counted once. */
@@ -97,6 +122,7 @@ export async function openRasters(
         const raster = await open(path, band);
         if (chosen === 'all' && at === 0) bands = Array.from({ length: raster.bands ?? 1 }, (_, before) => before + 1);
         opened.push({ path, band, raster: isOne ? raster : reopening(raster, () => open(path, band)) });
+        if (at > 0 && opened.at(-2)!.raster.version !== raster.version) throw changed(raster.file);
         if (paths.length > MAX_OPEN || at >= MAX_OPEN) await opened.at(-1)!.raster.close();
       }
     }
@@ -114,9 +140,12 @@ export async function closeAll(rasters: readonly NamedRaster[]): Promise<void> {
 /** A raster that opens its file again when it is read after it has been closed. */
 function reopening(raster: OpenedRaster, open: () => Promise<OpenedRaster>): OpenedRaster {
   let current: Promise<OpenedRaster> | undefined = Promise.resolve(raster);
-  const opened = (): Promise<OpenedRaster> => {
+  /** The open raster, if it is open. */
+  let settled: OpenedRaster | undefined = raster;
+  const opened = async (): Promise<OpenedRaster> => {
     current ??= open().then((again) => unchanged(raster, again));
-    return current;
+    settled = await current;
+    return settled;
   };
   const methods = Object.entries(raster).filter(([, member]) => typeof member === 'function');
   const calls = methods.map(([name]) => {
@@ -129,10 +158,13 @@ function reopening(raster: OpenedRaster, open: () => Promise<OpenedRaster>): Ope
   return {
     ...raster,
     ...Object.fromEntries(calls),
+    ...(raster.prefetch && {
+      prefetch: (window, isWanted) => settled?.prefetch?.(window, isWanted) ?? false,
+    }),
     ...(raster.reuse && { reuse: (cells) => void current?.then((source) => source.reuse?.(cells)) }),
     async close() {
       const last = current;
-      current = undefined;
+      current = settled = undefined;
       await last?.then(
         (source) => source.close(),
         () => undefined,
@@ -144,9 +176,13 @@ function reopening(raster: OpenedRaster, open: () => Promise<OpenedRaster>): Ope
 async function unchanged(before: OpenedRaster, again: OpenedRaster): Promise<OpenedRaster> {
   if (factsOf(before) === factsOf(again)) return again;
   await again.close();
-  throw new FormatError('format/changed', 'The raster was changed while others were counted.', {
+  throw changed(before.file);
+}
+
+function changed(file: string | undefined): FormatError {
+  return new FormatError('format/changed', 'The raster was changed while others were counted.', {
     remedy: 'Run the command again when nothing writes to the file.',
-    place: { file: before.file },
+    place: { file },
   });
 }
 

@@ -2,6 +2,7 @@ import { gridStep } from '../algorithms/geometry/grid.ts';
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
+import { isWebAddress } from '../formats/bytes/file-error.ts';
 import { requirePlot } from '../formats/charts/plot-packages.ts';
 import { sameCrs } from '../formats/crs.ts';
 import type { ReadZones, ZoneOptions } from '../formats/polygons/zones.ts';
@@ -9,6 +10,7 @@ import type { RowsOf } from '../formats/results/zonal-json.ts';
 import type { FileChunks } from '../formats/text/text-chunks.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import type { BackendOptions } from './arguments.ts';
+import { sharesOf } from './memory.ts';
 import { noteTaker } from './note-taker.ts';
 import { reconcileCrs } from './reconcile-crs.ts';
 import { filesAmong, openContext, type RunContext, type Surroundings, stageRun } from './run-support.ts';
@@ -25,6 +27,7 @@ import {
   closeAll,
   gridNotes,
   maxBlockBytes,
+  type NamedFiles,
   type NamedRaster,
   notesOnRasters,
   type OpenedRaster,
@@ -43,6 +46,9 @@ export interface ZonalParts<C extends RunContext> extends CountParts<C>, Omit<Qu
       readonly maxBlockBytes: number;
       /** Whether most of the raster will be read soon. */
       readonly startThreads: boolean;
+      /** Maximum bytes of the file that are held, if the path is an address. */
+      readonly downloadBytes?: number | undefined;
+      readonly signal?: AbortSignal | undefined;
     },
   ): Promise<OpenedRaster>;
   openContext(options: BackendOptions): Promise<C>;
@@ -60,21 +66,22 @@ export async function runZonal<C extends RunContext>(
 ): Promise<void> {
   const started = performance.now();
   if (options.plot !== undefined) requirePlot();
-  const files = filesAmong([options.out, options.stats, options.plot]);
-  const { paths, again } = await rasterFiles(options.rasters);
+  const written = filesAmong([options.out, options.stats, options.plot]);
+  const files = await rasterFiles(options.rasters);
+  const { paths } = files;
   if (paths.length > 1 && !options.merge) checkOneTable(options);
   const inputs = [options.zones, ...paths, ...(options.weights === undefined ? [] : [options.weights])];
-  await using outputs = await stageRun(inputs, files, surroundings);
+  await using outputs = await stageRun(inputs, written, surroundings);
   const write: ZonalWrite = async (path, chunks) => {
     if (path === '-') await writeToStdout(surroundings.stdout, chunks, surroundings.signal);
     else await outputs.write(path, chunks, surroundings.signal);
   };
   await using onQueue = await openQueue(options, paths, parts, surroundings);
-  const figures = await compute(options, paths, again, parts, onQueue, surroundings, write);
+  const figures = await compute(options, files, parts, onQueue, surroundings, write);
   surroundings.signal.throwIfAborted();
   await outputs.commit();
   const seconds = (performance.now() - started) / 1000;
-  surroundings.log.summary(zonalSummary({ ...figures, seconds, outputs: files }));
+  surroundings.log.summary(zonalSummary({ ...figures, seconds, outputs: written }));
 }
 
 /** Throws if the table of statistics cannot have rows of several rasters, because each would have other columns. */
@@ -98,16 +105,25 @@ async function openQueue<C extends RunContext>(
   surroundings: Surroundings,
 ): Promise<QueueRun | undefined> {
   if (options.queue === undefined) return undefined;
+  checkFilesOnly(paths);
   const { openQueueRun } = await import('./zonal-queue.ts');
   return openQueueRun(options, options.queue, paths, parts, surroundings);
+}
+
+/** Throws if workers of a queue would have to read an address. They check that all see the same files. */
+function checkFilesOnly(paths: readonly string[]): void {
+  const address = paths.find(isWebAddress);
+  if (address === undefined) return;
+  throw new UsageError('usage/contradiction', `Workers of a queue read files only, and ${address} is an address.`, {
+    remedy: 'Download it to a folder that all workers see, or count without --queue.',
+  });
 }
 
 type Figures = Pick<ZonalSummary, 'backend' | 'zones' | 'rasters' | 'bands' | 'cells' | 'gridSteps' | 'workers'>;
 
 async function compute<C extends RunContext>(
   options: ZonalOptions,
-  paths: readonly string[],
-  again: readonly string[],
+  { paths, again, sourceOf }: NamedFiles,
   parts: ZonalParts<C>,
   onQueue: QueueRun | undefined,
   { log, signal }: Surroundings,
@@ -120,12 +136,12 @@ async function compute<C extends RunContext>(
   const reading = parts.readZones(options.zones, { ...zoneOptions, attributes: chosen, memoryBytes });
   // The rasters and the backend start their threads while zones are being read.
   const opening = openRasters(paths, options.bands, (path, band) =>
-    openRaster(options, path, band, paths.length === 1 && !onQueue, parts),
+    openRaster(options, sourceOf(path), band, paths.length === 1 && !onQueue, parts, signal),
   );
   const weighing =
     options.weights === undefined
       ? undefined
-      : openRaster({ ...options, rasterOptions: OF_WEIGHTS }, options.weights, 1, false, parts);
+      : openRaster({ ...options, rasterOptions: OF_WEIGHTS }, options.weights, 1, false, parts, signal);
   const starting = onQueue === undefined ? openContext(options, parts.openContext) : undefined;
   // These promises are awaited later, so that errors of the zones are reported first. The handlers prevent unhandled
   // rejections.
@@ -137,7 +153,9 @@ async function compute<C extends RunContext>(
     const opened = await opening;
     take(notesOnRasters(opened.map(({ path, raster }) => ({ path, notes: raster.notes }))));
     const given = await weighing;
-    take((given?.notes ?? []).map((note) => ({ ...note, message: `${options.weights}: ${note.message}` })));
+    take(
+      (given?.notes ?? []).map((note) => ({ ...note, message: `${given!.file ?? options.weights}: ${note.message}` })),
+    );
     const reconciled = reconcileAll(options, zones, opened);
     take(notesOnRasters(reconciled));
     signal.throwIfAborted();
@@ -190,8 +208,10 @@ function openRaster<C extends RunContext>(
   band: number,
   startThreads: boolean,
   parts: ZonalParts<C>,
+  signal: AbortSignal,
 ): Promise<OpenedRaster> {
-  const limits = { maxBlockBytes: maxBlockBytes(memoryBytes), startThreads };
+  const { download: downloadBytes } = sharesOf(memoryBytes);
+  const limits = { maxBlockBytes: maxBlockBytes(memoryBytes), startThreads, downloadBytes, signal };
   return parts.openRaster(path, { ...rasterOptions, band, ...limits });
 }
 

@@ -195,6 +195,11 @@ export interface RasterSource extends RasterGrid {
   /** Scaling of the stored values. Undefined if the values are stored unscaled. */
   readonly scaling?: Scaling | undefined;
   /**
+   * Says that a window will be read soon, so that what it needs is fetched meanwhile. Returns whether there is memory to
+   * fetch further windows. Undefined if reading does not take long.
+   */
+  prefetch?(window: Window, isWanted?: (part: Window) => boolean): boolean;
+  /**
    * Reads the stored values of a window inside the raster.
    *
    * @param isWanted - Whether a part of the window will be used. Cells of unused parts may have any value in the
@@ -261,6 +266,7 @@ const aRasterRecord: Kind = aRecord<RasterSource>({
   blockColumns: aWhole(1),
   blockRows: aWhole(1),
   scaling: optional(aScaling),
+  prefetch: optional(aFunction),
   read: aFunction,
   readBlocks: optional(aFunction),
   readEncoded: optional(aFunction),

@@ -34,6 +34,7 @@ import {
 import { type Coverage, coverageByRows, coverageOf, coverZones, type PlacedRows } from './coverage.ts';
 import type { EdgeTable } from './edge-table.ts';
 import { homeGroups, NO_HOMES } from './exact-sums.ts';
+import { fetchAhead } from './fetch-ahead.ts';
 import {
   outlineCellsIn,
   outlineRowsIn,
@@ -310,7 +311,7 @@ export async function streamWindows(
   };
   // Threads share cores with the reading of windows, and memory costs time when it is first touched.
   const lanes = context.backend.name === 'webgpu' ? 2 : 1;
-  const run = pull(windows, { name: 'windows' }).pipe(
+  const run = pull(fetchAhead(windows, wantedProducts(job) > 0 ? job.weights : undefined), { name: 'windows' }).pipe(
     stage('read', read, { lanes, ordered: true, capacity: 2 }),
     stage('histogram', count, {
       lanes: WINDOWS_UNDER_WAY,

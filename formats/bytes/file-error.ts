@@ -5,7 +5,7 @@ import { FormatError } from '../../primitives/checks/errors.ts';
  * unchanged.
  */
 export function fileError(file: string, error: unknown): unknown {
-  if (systemCode(error) === 'ENOENT' && ADDRESS.test(file)) return isAddress(file, error);
+  if (systemCode(error) === 'ENOENT' && ADDRESS.test(file)) return isAddress(file);
   const reason = REASONS[systemCode(error) ?? ''];
   if (reason === undefined) return systemCode(error) === undefined ? error : unreadable(file, error);
   return new FormatError(reason.code, reason.sentence, { place: { file }, remedy: reason.remedy, cause: error });
@@ -28,11 +28,27 @@ const REASONS: Readonly<Record<string, { code: string; sentence: string; remedy:
  */
 const ADDRESS = /^([a-z][a-z0-9+.-]+:\/|\/vsi)/i;
 
-function isAddress(file: string, cause: unknown): FormatError {
-  return new FormatError('format/address', 'This is an address, and addresses are not read.', {
+/** Whether a text is an address that rasters are read from. */
+export function isWebAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text);
+}
+
+/**
+ * An address as messages show it: without the name and the password in it, without its fragment, and of its query, which
+ * may be a signature or a key, only that there is one.
+ */
+export function shownAddress(address: string): string {
+  if (!URL.canParse(address))
+    return address.replace(/^(\/vsi[a-z0-9]*\/|[a-z][a-z0-9+.-]+:\/*)?.*@/is, '$1…').replace(/[?#].*$/s, '');
+  const { protocol, host, pathname, search } = new URL(address);
+  return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`;
+}
+
+function isAddress(file: string): FormatError {
+  return new FormatError('format/address', 'This is an address, and only GeoTIFF rasters are read from addresses.', {
+    expected: 'a file, or http:// or https:// for a raster of zonal',
     remedy: 'Download it first, for example with curl -O, and name the file.',
-    place: { file },
-    cause,
+    place: { file: shownAddress(file) },
   });
 }
 

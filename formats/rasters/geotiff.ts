@@ -8,6 +8,7 @@ import {
   aNumber,
   anInstance,
   aPositive,
+  aSignal,
   aText,
   atLeast,
   aWhole,
@@ -16,7 +17,7 @@ import {
   optional,
   someOptions,
 } from '../../primitives/checks/kinds.ts';
-import { openFileBytes } from '../bytes/file-bytes.ts';
+import { openBytes } from '../bytes/open-bytes.ts';
 import { isHalfFloat } from '../tables/half-float.ts';
 import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';
 import { lercError } from './tiff/decode.ts';
@@ -64,6 +65,13 @@ export interface GeoTiffOptions {
    * raster will be read.
    */
   readonly startThreads?: boolean | undefined;
+  /**
+   * Maximum bytes of a file of the web that are held at the same time: what is fetched ahead, at most 32 MiB, or the whole
+   * file, if the server does not send ranges. Default 256 MiB.
+   */
+  readonly downloadBytes?: number | undefined;
+  /** Ends everything that is read from an address, also after opening. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Cells of a band of a raster, wherever they are. */
@@ -74,6 +82,8 @@ export interface GeoTiffSource extends RasterSource {
   /** Number of bands of the file. */
   readonly bands: number;
   readonly notes: readonly Note[];
+  /** What the server says of the version of a file of the web (ETag or Last-Modified). Undefined if it says nothing. */
+  readonly version?: string | undefined;
 }
 
 /**
@@ -123,10 +133,17 @@ export interface GeoTiffSource extends RasterSource {
  */
 export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
   requireArguments('openGeoTiff', { input, options }, ARGUMENTS);
-  return openPlaced(input, options, ({ geoTransform, ...crs }, file) => ({
-    ...uprightPlace(geoTransform, file),
-    ...crs,
-  }));
+  return openPlaced(input, options, uprightly);
+}
+
+const uprightly = ({ geoTransform, ...crs }: Georeference, file: string) => ({
+  ...uprightPlace(geoTransform, file),
+  ...crs,
+});
+
+/** Opens a band as {@link openGeoTiff} does, of bytes that are open. `path` is their file. */
+export function openGeoTiffFrom(source: ByteSource, options: GeoTiffOptions, path?: string): Promise<GeoTiffSource> {
+  return openBand(source, options, path, uprightly);
 }
 
 /** Opens a band as {@link openGeoTiff} does. Its cells may be rotated, sheared or mirrored. */
@@ -140,7 +157,7 @@ async function openPlaced<P>(
   options: GeoTiffOptions,
   placeOf: (place: Georeference, file: string) => P,
 ): Promise<GeoTiffCells & P> {
-  const source = typeof input === 'string' ? await openFileBytes(input) : bytesInMemory(input);
+  const source = typeof input === 'string' ? await openBytes(input, options) : bytesInMemory(input);
   try {
     return await openBand(source, options, typeof input === 'string' ? input : undefined, placeOf);
   } catch (error) {
@@ -160,17 +177,22 @@ const ARGUMENTS = {
     maxBlockBytes: optional(aPositive()),
     threads: optional(aWhole()),
     startThreads: optional(aFlag),
+    downloadBytes: optional(aPositive()),
+    signal: optional(aSignal),
   }),
 };
 
 async function openBand<P>(
   source: ByteSource,
   options: GeoTiffOptions,
-  path: string | undefined,
+  name: string | undefined,
   placeOf: (place: Georeference, file: string) => P,
 ): Promise<GeoTiffCells & P> {
   const { file } = source;
   const notes: Note[] = [];
+  const isFarAway = source.announce !== undefined;
+  if (isFarAway) notes.push(NOT_BESIDE);
+  const path = isFarAway ? undefined : name;
   const directory = await readDirectory(source);
   const band = options.band ?? 1;
   const stored = await readLayout(source, directory, band);
@@ -218,6 +240,10 @@ async function openBand<P>(
     blockColumns: layout.blockColumns,
     blockRows: rowsAtOnce(layout),
     notes,
+    version: source.version,
+    ...(isFarAway && {
+      prefetch: (window, isWanted) => source.announce!(reader.rangesOf(window, isWanted)),
+    }),
     read: (window, signal, isWanted) => reader.read(window, signal, isWanted),
     // Only blocks that are read as a whole can be returned as blocks. Large uncompressed blocks are read some rows at a
     // time instead.
@@ -233,6 +259,11 @@ async function openBand<P>(
     },
   };
 }
+
+const NOT_BESIDE: Note = {
+  code: 'raster/no-side-files',
+  message: 'Read from an address: files beside it (.aux.xml, .msk, world files) are not looked for.',
+};
 
 /** A layout of LERC, in which cells may have no value, with the value that they get. */
 function withMissing(layout: BandLayout, nodata: number | bigint | undefined): BandLayout {

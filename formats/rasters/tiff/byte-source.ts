@@ -1,17 +1,32 @@
 import { FormatError } from '../../../primitives/checks/errors.ts';
 
-/** Bytes that can be read at any position: a file, or an array in memory. */
+/** Bytes from `start` to before `end`. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Bytes that can be read at any position: a file, an array in memory, or a file of the web. */
 export interface ByteSource {
   /** Name of the source in error messages. */
   readonly file: string;
   readonly size: number;
+  /** What the server says of the version of a file of the web; undefined if it says nothing. */
+  readonly version?: string | undefined;
   /** Descriptor of the file, through which other threads can read it; undefined for bytes in memory. */
   readonly descriptor?: number;
   /**
    * Reads exactly `length` bytes, into the first bytes of `into` if it is given. The caller may modify the result. A
-   * source may ignore `into`; see {@link readInto}.
+   * source may ignore `into`; see {@link readInto}. A source far away stops waiting if the signal is aborted.
    */
-  read(offset: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
+  read(offset: number, length: number, into?: Uint8Array, signal?: AbortSignal): Promise<Uint8Array>;
+  /**
+   * Says which bytes will be read soon, each range by one call of `read`, so that they are fetched several at a time.
+   * Returns whether there is memory to fetch further ones. Undefined if reading does not take long.
+   */
+  announce?(ranges: readonly ByteRange[]): boolean;
+  /** Says which announced bytes will not be read, as after an error. Those that were read already do not matter. */
+  forget?(ranges: readonly ByteRange[]): void;
   close(): Promise<void>;
 }
 
@@ -39,13 +54,15 @@ export function bytesInMemory(bytes: Uint8Array, file = 'memory'): ByteSource {
 
 /** Throws unless the bytes lie inside an open source. */
 export function checkRange(file: string, size: number, offset: number, length: number, open: boolean): void {
-  if (!open) {
-    throw new FormatError('format/closed', 'The file was closed before it was read.', {
-      place: { file },
-      remedy: 'Read before closing.',
-    });
-  }
+  if (!open) throw closedError(file);
   if (!(offset >= 0 && length >= 0 && offset + length <= size)) throw truncated(file, size, offset, length);
+}
+
+export function closedError(file: string): FormatError {
+  return new FormatError('format/closed', 'The file was closed before it was read.', {
+    place: { file },
+    remedy: 'Read before closing.',
+  });
 }
 
 /** The error for a file of `size` bytes that does not contain all of the `length` bytes from byte `offset` on. */

@@ -1,5 +1,6 @@
 import { type BlockCells, type Cells, SAMPLE_BYTES, type Window } from '../../../algorithms/geometry/raster.ts';
-import type { ByteSource } from './byte-source.ts';
+import { untilAborted } from '../../bytes/addresses/waiting.ts';
+import type { ByteRange, ByteSource } from './byte-source.ts';
 import { checkBlocks, checkWindow } from './check-window.ts';
 import { decodeBlock } from './decode.ts';
 import { createDecodePool, type DecodePool } from './decode-pool.ts';
@@ -25,6 +26,8 @@ export interface WindowReader {
     signal: AbortSignal | undefined,
     isWanted?: (part: Window) => boolean,
   ): Promise<BlockCells>;
+  /** The bytes that reading a window needs. */
+  rangesOf(window: Window, isWanted?: (part: Window) => boolean): ByteRange[];
   /** Takes back cells that the caller no longer needs, so that their memory can be reused for another window. */
   reuse(cells: Cells): void;
   /** Starts the decoding threads before the first window is read, if the band is large enough for them. */
@@ -99,6 +102,7 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
   };
   const readPieces = async (reading: Reading, pieces: readonly Piece[]): Promise<void> => {
     const present = unfilled(reading, pieces, fill);
+    if (source.announce !== undefined) return await readFromAfar(reading, present);
     const { buffer } = reading.cells;
     if (pool === undefined || !(buffer instanceof SharedArrayBuffer)) return await readHere(reading, present);
     const whole = present.filter((piece) => piece.whole);
@@ -124,6 +128,10 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
       const cells = takeCells(length, room);
       await readPieces({ source, layout, cells, place: { startOf }, kept, signal }, pieces);
       return { cells, starts };
+    },
+    rangesOf(window, isWanted = () => true) {
+      const pieces = [...listPieces(window, layout)].filter((piece) => isWanted(partOf(piece, layout)));
+      return storedRanges(pieces, layout, kept);
     },
     reuse({ buffer }) {
       if (!open.readers.has(reader) || !(buffer instanceof SharedArrayBuffer)) return;
@@ -221,6 +229,37 @@ async function readHere(reading: Reading, pieces: Piece[]): Promise<void> {
   await forEachRun(reading, runs, LANES, (run) => readRun(reading, target, run));
 }
 
+/**
+ * Number of blocks of a file far away that are decoded at the same time. They come in any order, so the threads of zlib
+ * always have one.
+ */
+const LANES_FROM_AFAR = 8;
+
+/** Reads pieces whose bytes take long to come, so that all are asked for before the first one is waited for. */
+async function readFromAfar(reading: Reading, pieces: readonly Piece[]): Promise<void> {
+  const { source, layout, cells, kept, signal } = reading;
+  const target = wordsOver(new Uint8Array(cells.buffer, 0, cells.byteLength), SAMPLE_BYTES[layout.sample]);
+  const ranges = storedRanges(pieces, layout, kept);
+  source.announce!(ranges);
+  const runs = pieces.toSorted((a, b) => a.offset - b.offset).map((piece) => [piece]);
+  try {
+    await untilAborted(
+      forEachRun(reading, runs, LANES_FROM_AFAR, (run) => readRun(reading, target, run)),
+      signal,
+    );
+  } finally {
+    source.forget!(ranges);
+  }
+}
+
+/** The bytes of pieces that are in the file and not in the cache, in the order of the file. */
+function storedRanges(pieces: readonly Piece[], { byteCounts }: BandLayout, kept: KeptBlocks): ByteRange[] {
+  return pieces
+    .filter(({ block }) => byteCounts[block] !== 0 && !kept.has(block))
+    .map(({ offset, packedBytes }) => ({ start: offset, end: offset + packedBytes }))
+    .sort((a, b) => a.start - b.start);
+}
+
 async function readOnThreads(
   reading: Reading,
   pool: DecodePool,
@@ -301,12 +340,13 @@ async function settleAll(promises: readonly Promise<void>[]): Promise<void> {
   if (failure?.status === 'rejected') throw failure.reason;
 }
 
-async function readRun({ source, layout, place, kept }: Reading, target: Words, run: PieceRun): Promise<void> {
+async function readRun({ source, layout, place, kept, signal }: Reading, target: Words, run: PieceRun): Promise<void> {
   const start = run[0]!.offset;
   const end = run.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
   let packed: Promise<Uint8Array> | undefined;
   const decode = async (piece: Piece): Promise<Words> => {
-    packed ??= source.read(start, end - start);
+    // Others may wait for a block that is kept, too.
+    packed ??= source.read(start, end - start, undefined, piece.whole ? signal : undefined);
     const bytes = (await packed).subarray(piece.offset - start, piece.offset - start + piece.packedBytes);
     return decodeBlock(bytes, piece.bytes, layout, source.file, piece.block);
   };

@@ -1,0 +1,16 @@
+import type { ByteSource } from '../rasters/tiff/byte-source.ts';
+import { openFileBytes } from './file-bytes.ts';
+import { isWebAddress } from './file-error.ts';
+
+/** How the bytes of an address are read. Files need none of it. */
+export interface FromAfar {
+  readonly downloadBytes?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Opens a file, or a file of the web by its address, for reading at any position. */
+export async function openBytes(name: string, { downloadBytes, signal }: FromAfar = {}): Promise<ByteSource> {
+  if (!isWebAddress(name)) return openFileBytes(name);
+  const { openAddressBytes } = await import('./addresses/address-bytes.ts');
+  return openAddressBytes(name, { maxBytes: downloadBytes, signal });
+}
