@@ -39,7 +39,7 @@ export function isWebAddress(text: string): boolean {
  */
 export function shownAddress(address: string): string {
   if (!URL.canParse(address))
-    return address.replace(/^(\/vsi[a-z0-9]*\/|[a-z][a-z0-9+.-]+:\/*)?.*@/is, '$1…').replace(/[?#].*$/s, '');
+    return address.replace(/^(\/vsi[a-z0-9]*\/|[a-z][a-z0-9+.-]+:\/*)?.*@/is, '$1…@').replace(/[?#].*$/s, '');
   const { protocol, host, pathname, search } = new URL(address);
   return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`;
 }

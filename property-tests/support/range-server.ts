@@ -37,6 +37,9 @@ const middle = ({ start, end }: Asked): number => start + Math.floor((end - star
 /** Headers of a connection that ends with its answer. */
 const LAST = { Connection: 'close' };
 
+const FIRST_DATE = 'Mon, 30 Nov 2026 10:00:00 GMT';
+const NEXT_DATE = 'Mon, 30 Nov 2026 10:00:01 GMT';
+
 /** Ways to answer a request for a range that a client must get along with. */
 const RIGHT: Readonly<Record<Way, Behaviour>> = {
   part: send,
@@ -51,6 +54,8 @@ const RIGHT: Readonly<Record<Way, Behaviour>> = {
   },
   'without a length': (response, asked) => send(response, asked, { 'Content-Length': undefined }),
   'without a tag': (response, asked) => send(response, asked, { ETag: undefined }),
+  dated: (response, asked) => send(response, asked, { ETag: undefined, 'Last-Modified': FIRST_DATE }),
+  'of another date, by the same tag': (response, asked) => send(response, asked, { 'Last-Modified': NEXT_DATE }),
   'of unknown size': (response, asked) =>
     send(response, asked, { 'Content-Range': `bytes ${asked.start}-${asked.end - 1}/*` }),
   'led on': (response, { path }) => void response.writeHead(307, { Location: `/led${path}` }).end('go there'),
@@ -129,11 +134,14 @@ const FINAL: Coded = {
   nowhere: ['redirects', (response) => void response.writeHead(301).end()],
 };
 
-/** Answers about another version of the file. */
+/** Answers about another version of the file, after an answer that is dated, by a tag or a time. */
 const CHANGED: Readonly<Record<Way, Behaviour>> = {
   'another tag': (response, asked) => send(response, asked, { ETag: '"second"' }),
   'another size': (response, asked) =>
     send(response, asked, { 'Content-Range': `bytes ${asked.start}-${asked.end - 1}/${asked.bytes.length + 1}` }),
+  'another date': (response, asked) => send(response, asked, { ETag: undefined, 'Last-Modified': NEXT_DATE }),
+  'cut short': (response, { bytes }) =>
+    void response.writeHead(416, { 'Content-Range': `bytes */${bytes.length - 1}` }).end(),
 };
 
 export const RIGHT_WAYS: readonly Way[] = Object.keys(RIGHT);

@@ -8,13 +8,15 @@ export interface AddressOptions {
   /** Maximum bytes that are held of the file. Default 256 MiB. */
   readonly maxBytes?: number | undefined;
   readonly patience?: Partial<Patience> | undefined;
+  /** Bytes of the first request. Small reads fetch as many. Default 64 KiB. */
+  readonly headBytes?: number | undefined;
   /** Ends everything that is read, also after opening. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const MAX_BYTES = 2 ** 28;
 
-/** Bytes of the first request, in which the header and the directories of a COG are. Small reads fetch as many. */
+/** The header and the directories of a COG of 3,000 tiles are in so many bytes. */
 const HEAD_BYTES = 2 ** 16;
 
 /** Maximum bytes between two ranges of one request. They take less time than another request. */
@@ -49,7 +51,7 @@ interface Piece extends ByteRange {
  * OutOfMemoryError `memory/limit` if the server sends the whole file instead of ranges, and it is too large.
  */
 export async function openAddressBytes(address: string, options: AddressOptions = {}): Promise<ByteSource> {
-  const { maxBytes = MAX_BYTES, patience, signal } = options;
+  const { maxBytes = MAX_BYTES, headBytes = HEAD_BYTES, patience, signal } = options;
   const aheadBytes = Math.min(AHEAD_BYTES, Math.floor(maxBytes / 4));
   const remote = new RemoteFile(address, maxBytes - aheadBytes, patience);
   const { file } = remote;
@@ -133,7 +135,7 @@ export async function openAddressBytes(address: string, options: AddressOptions 
     if (piece !== undefined) return piece;
     const at = queue.findIndex(holds);
     // What is waited for is fetched at once, even if more is held then than is fetched ahead.
-    return at === -1 ? fetchNow(start, Math.min(size, Math.max(end, start + HEAD_BYTES)), []) : fetchQueued(at);
+    return at === -1 ? fetchNow(start, Math.min(size, Math.max(end, start + headBytes)), []) : fetchQueued(at);
   };
   const wait = async (piece: Piece, start: number, signal: AbortSignal | undefined): Promise<Uint8Array> => {
     piece.waiting++;
@@ -160,7 +162,7 @@ export async function openAddressBytes(address: string, options: AddressOptions 
   };
   let first: Uint8Array;
   try {
-    first = await remote.read(0, HEAD_BYTES, ending.signal);
+    first = await remote.read(0, headBytes, ending.signal);
   } catch (error) {
     await close();
     throw error;

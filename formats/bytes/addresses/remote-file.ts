@@ -157,7 +157,7 @@ export class RemoteFile {
   /** The fault of a request that failed and may be made again. Throws what would not be another error then. */
   #faultOf(error: unknown, watch: Watch, hasAnswered: boolean): FormatError {
     if (watch.hasStalled()) {
-      return addressError('timeout', this.file, { got: `nothing for ${this.#patience.stallMs / 1000} s` });
+      return addressError('timeout', this.file, { got: `for ${this.#patience.stallMs / 1000} s` });
     }
     if (!(error instanceof BrokenConnection)) throw error;
     const { message: got, cause } = error;

@@ -1,9 +1,12 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, expect } from 'vitest';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, vi } from 'vitest';
 import { openAddressBytes } from '../../../formats/bytes/addresses/address-bytes.ts';
 import type { ByteSource } from '../../../formats/rasters/tiff/byte-source.ts';
 import { QuadrilleError } from '../../../primitives/checks/errors.ts';
+import { caseCount } from '../../cases.ts';
 import { fc, test } from '../../law-test.ts';
 import {
   CHANGES,
@@ -20,6 +23,10 @@ const patience = { stallMs: 60, pauseMs: 1, attempts: ATTEMPTS };
 
 /** Larger than the first request, so that there are more. */
 const FILE = Uint8Array.from({ length: 200_000 }, (_, at) => (at * 2654435761) >>> 24);
+
+const HEAD = 2 ** 16;
+/** Ranges of at most so many bytes between them are one request. */
+const GAP = 2 ** 16;
 
 /** The bytes of ranges that are announced and read at the same time. */
 async function readAll(source: ByteSource, ranges: readonly (readonly [number, number])[]): Promise<Uint8Array[]> {
@@ -42,7 +49,7 @@ async function codeFrom(work: Promise<unknown>): Promise<string | undefined> {
   expect(error).toBeInstanceOf(QuadrilleError);
   const { code, remedy, place, message } = error as QuadrilleError;
   expect(remedy).toMatch(/\.$/);
-  expect(place?.file).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\.tif\?…$/);
+  expect(place?.file).toMatch(/^https?:\/\/127\.0\.0\.1:\d+\/a\.tif\?…$/);
   expect(message).not.toMatch(/secret|token/);
   return code;
 }
@@ -80,7 +87,7 @@ describe('a file behind an address', () => {
   /** Answers that tell the size. */
   const TELLING = RIGHT_WAYS.filter((way) => way !== 'led on' && way !== 'of unknown size');
 
-  test.prop([fc.array(anyWay, { maxLength: 12 }), someRanges])(
+  test.prop([fc.array(anyWay, { maxLength: 12 }), someRanges], { numRuns: caseCount(60) })(
     'has the bytes of the file, or one coded error, whatever its server does',
     async (ways, ranges) => {
       await using server = await serveRanges(FILE, (before): Way => {
@@ -126,7 +133,203 @@ describe('a file behind an address', () => {
   });
 
   test.each([...CHANGES, ...FINAL_FAULTS])('is not read on after: %s', async (way) => {
-    await using server = await serveRanges(FILE, (before) => (before === 1 ? way : 'part'));
+    const first = way === 'another date' ? 'dated' : 'part';
+    await using server = await serveRanges(FILE, (before) => (before === 1 ? way : first));
     expect(await codeFrom(readFrom(server.origin, [[100_000, 200_000]]))).toBe(codeOf(way));
+  });
+});
+
+describe('requests of a file behind an address', () => {
+  const someGaps = fc.array(fc.tuple(fc.integer({ min: 1, max: 5000 }), fc.nat(100_000)), { maxLength: 8 });
+
+  test.prop([someGaps], { numRuns: caseCount(30) })('join ranges that are near each other', async (gaps) => {
+    const ranges: [number, number][] = [];
+    let at = HEAD;
+    for (const [length, gap] of gaps) {
+      if (at + gap + length > FILE.length) break;
+      ranges.push([at + gap, at + gap + length]);
+      at += gap + length;
+    }
+    await using server = await serveRanges(FILE);
+    expectBytes(await readFrom(server.origin, ranges), ranges);
+    const breaks = ranges.filter(([start], index) => index === 0 || start - ranges[index - 1]![1] > GAP);
+    expect(server.requests.slice(1).map(({ range }) => range)).toEqual(
+      breaks.map(([start], index) => {
+        const last = ranges[(index + 1 === breaks.length ? ranges.length : ranges.indexOf(breaks[index + 1]!)) - 1]!;
+        return `bytes=${start}-${last[1] - 1}`;
+      }),
+    );
+  });
+
+  test('are at most eight at the same time, of all files', async () => {
+    await using server = await serveRanges(FILE, () => 'later');
+    const ranges = Array.from({ length: 30 }, (_, at) => [HEAD + 3000 * at, HEAD + 3000 * at + 10] as const);
+    const address = `${server.origin}/a.tif`;
+    const sources = await Promise.all([1, 2, 3, 4, 5, 6].map(() => openAddressBytes(address, { patience })));
+    // Without an announcement, each read is a request. Those of small ranges fetch more.
+    const read = await Promise.all(
+      sources.flatMap((source) => ranges.map(([start, end]) => source.read(start, end - start))),
+    );
+    for (let at = 0; at < read.length; at += ranges.length) expectBytes(read.slice(at, at + ranges.length), ranges);
+    expect(server.most()).toBeLessThanOrEqual(8);
+    expect(server.most()).toBeGreaterThan(2);
+    for (const source of sources) await source.close();
+  });
+
+  test('take up again what was read already, as long as there is memory', async () => {
+    await using server = await serveRanges(FILE);
+    const source = await openAddressBytes(`${server.origin}/a.tif`, { patience, maxBytes: 300_000 });
+    for (const start of [150_000, 150_000, 10, 70_000, 71_000]) await source.read(start, 40_000);
+    expect(server.requests.map(({ range }) => range)).toEqual([
+      'bytes=0-65535',
+      'bytes=150000-199999',
+      // The head had to make room.
+      'bytes=10-65545',
+      'bytes=70000-135535',
+    ]);
+    await source.close();
+  });
+
+  test('tell name and password to the server of the address only', async () => {
+    await using other = await serveRanges(FILE);
+    const to = `${other.origin}/b.tif?key=1`;
+    const led = createServer((request, response) => {
+      expect(request.headers.authorization).toBe(`Basic ${btoa('me:se cret')}`);
+      response.writeHead(302, { Location: to.replace('//', '//you:other@') }).end();
+    }).listen(0, '127.0.0.1');
+    await once(led, 'listening');
+    const { port } = led.address() as AddressInfo;
+    const source = await openAddressBytes(`http://me:se%20cret@127.0.0.1:${port}/a.tif`, { patience });
+    expectBytes([await source.read(150_000, 10)], [[150_000, 150_010]]);
+    await source.close();
+    led.close();
+    expect(source.file).toBe(`http://127.0.0.1:${port}/a.tif`);
+    expect(other.requests.map(({ path, authorization }) => [path, authorization])).toEqual([
+      ['/b.tif?key=1', undefined],
+      ['/b.tif?key=1', undefined],
+    ]);
+  });
+
+  test('go back to the address if that to which it led has expired', async () => {
+    await using server = await serveRanges(FILE, (before, path) =>
+      path === '/a.tif' ? 'led on' : before > 2 && before < 4 ? 'no right' : 'part',
+    );
+    const source = await openAddressBytes(`${server.origin}/a.tif`, { patience });
+    for (const start of [100_000, 180_000]) expectBytes([await source.read(start, 10)], [[start, start + 10]]);
+    await source.close();
+    expect(server.requests.map(({ path }) => path)).toEqual([
+      ...['/a.tif', '/led/a.tif', '/led/a.tif'],
+      ...['/led/a.tif', '/a.tif', '/led/a.tif'],
+    ]);
+  });
+});
+
+describe('the memory for a file behind an address', () => {
+  test.each(['whole', 'whole, without a length', 'whole, compressed'])(
+    'bounds an answer with all of it: %s',
+    async (way) => {
+      await using server = await serveRanges(FILE, () => way);
+      const [less, enough] = [100_000, 1_000_000];
+      expect(await codeFrom(readWith(server.origin, less))).toBe('memory/limit');
+      expect(await codeFrom(readWith(server.origin, enough))).toBe(undefined);
+      // A file that is held needs no more requests.
+      expect(server.requests).toHaveLength(2);
+    },
+  );
+
+  test('bounds a single range', async () => {
+    await using server = await serveRanges(FILE);
+    expect(await codeFrom(readWith(server.origin, 90_000))).toBe('memory/limit');
+  });
+
+  async function readWith(origin: string, maxBytes: number): Promise<void> {
+    const source = await openAddressBytes(`${origin}/a.tif?b`, { patience, maxBytes });
+    try {
+      expectBytes([await source.read(50_000, 100_000)], [[50_000, 150_000]]);
+    } finally {
+      await source.close();
+    }
+  }
+});
+
+describe('the end of reading an address', () => {
+  const reason = new Error('enough');
+  const silent = { ...patience, stallMs: 60_000 };
+
+  test('comes at once by the signal of opening, of a read, and by closing', async () => {
+    await using server = await serveRanges(FILE, (before) => (before === 0 || before > 2 ? 'part' : 'no answer'));
+    const whole = new AbortController();
+    const source = await openAddressBytes(`${server.origin}/a.tif`, { patience: silent, signal: whole.signal });
+    const own = new AbortController();
+    const reads = [source.read(100_000, 10, undefined, own.signal), source.read(180_000, 10)];
+    const ended = Promise.allSettled(reads);
+    while (server.requests.length < 3) await setTimeout(1);
+    own.abort(reason);
+    await expect(reads[0]).rejects.toBe(reason);
+    whole.abort(reason);
+    expect(await ended).toEqual([
+      { status: 'rejected', reason },
+      { status: 'rejected', reason },
+    ]);
+    await source.close();
+    const further = await openAddressBytes(`${server.origin}/a.tif`, { patience: silent });
+    const last = further.read(100_000, 10);
+    await further.close();
+    expect(await codeOfClosed(last)).toBe('format/closed');
+    await using mute = await serveRanges(FILE, () => 'no answer');
+    const opening = openAddressBytes(`${mute.origin}/a.tif`, { patience: silent, signal: AbortSignal.timeout(20) });
+    await expect(opening).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+
+  test('of announced ranges that are not read any more ends their requests', async () => {
+    await using server = await serveRanges(FILE, (before) => (before === 1 ? 'no answer' : 'part'));
+    const source = await openAddressBytes(`${server.origin}/a.tif`, { patience: silent });
+    const ranges = [{ start: 100_000, end: 100_010 }];
+    source.announce!(ranges);
+    while (server.requests.length < 2) await setTimeout(1);
+    source.forget!(ranges);
+    // The range is asked for again.
+    expectBytes([await source.read(100_000, 10)], [[100_000, 100_010]]);
+    await source.close();
+  });
+
+  const codeOfClosed = (work: Promise<unknown>): Promise<unknown> => work.catch((error: QuadrilleError) => error.code);
+});
+
+describe('what a platform says', () => {
+  const answering = (answer: () => Promise<unknown>) => vi.stubGlobal('fetch', answer);
+  const open = () => codeFrom(openAddressBytes('https://127.0.0.1:1/a.tif?b', { patience }));
+  afterEach(() => void vi.unstubAllGlobals());
+
+  test('of a way from https to http is an error', async () => {
+    answering(async () => new Response(null, { status: 302, headers: { location: 'http://127.0.0.1/a.tif' } }));
+    expect(await open()).toBe('format/address-downgrade');
+  });
+
+  test('of a failure in a page may mean that the server allows no other origins', async () => {
+    vi.stubGlobal('location', { href: 'https://example.org' });
+    answering(() => Promise.reject(new TypeError('Failed to fetch')));
+    expect(await open()).toBe('format/address-other-origin');
+  });
+
+  test('of a way that a page is not told is that it was led', async () => {
+    const asked: unknown[] = [];
+    const headers = { 'Content-Range': 'bytes 0-2/3' };
+    answering(async (...words: unknown[]) => {
+      const { redirect } = words[1] as { redirect?: string };
+      asked.push(redirect);
+      const led = new Response(Uint8Array.of(1, 2, 3), { status: 206, headers });
+      Object.defineProperty(led, 'url', { value: 'https://127.0.0.1:1/b.tif' });
+      return redirect === 'manual' ? { type: 'opaqueredirect' } : led;
+    });
+    const source = await openAddressBytes('https://127.0.0.1:1/a.tif', { patience });
+    expect([source.size, asked]).toEqual([3, ['manual', undefined]]);
+    await source.close();
+  });
+
+  test.each(['https://', 'http://:80/', 'https://me:se/cret@host/', 'http://[/'])('is no address: %s', async (text) => {
+    const error = await openAddressBytes(text).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'format/address-invalid' });
+    expect((error as Error).message).not.toContain('cret');
   });
 });
