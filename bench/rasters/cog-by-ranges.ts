@@ -36,6 +36,11 @@ if (options.file === undefined) {
   const layout = { sample: 'u16', tile: { columns: 512, rows: 512 }, compression: 'deflate', level: 1 } as const;
   await writeGeoTiff(file, { ...grid, ...layout }, terrain);
 }
+const random = mulberry32(7);
+const corners = Array.from({ length: options.zones }, () => {
+  const anywhere = (): number => random() * (side - options.cells);
+  return [anywhere(), anywhere()] as const;
+});
 const zones = smallZones();
 const needed = await neededBytes();
 const serving = fork(fileURLToPath(new URL('./range-server.mjs', import.meta.url)), [file, String(options.delay)]);
@@ -96,41 +101,31 @@ async function sentSince(): Promise<typeof sent> {
   return message;
 }
 
-/** Triangles of one size, in random places. */
+/** Triangles of one size, each the half of a square of `corners`. */
 function smallZones(): Zones {
-  const random = mulberry32(7);
-  const vertices: number[] = [];
-  for (let zone = 0; zone < options.zones; zone++) {
-    const [column, row] = [random(), random()].map((share) => share * (side - options.cells));
-    for (const [across, down] of [
-      [0, 0],
-      [0, 1],
-      [1, 1],
-    ] as const) {
-      vertices.push(column! + across * options.cells, row! + down * options.cells);
-    }
-  }
+  const along = (of: number, across: number): number => of + across * options.cells;
+  const columns = corners.flatMap(([column]) => [along(column, 0), along(column, 0), along(column, 1)]);
+  const rows = corners.flatMap(([, row]) => [along(row, 0), along(row, 1), along(row, 1)]);
   return {
     polygons: {
       polygonRings: Uint32Array.from({ length: options.zones + 1 }, (_, zone) => zone),
       ringVertices: Uint32Array.from({ length: options.zones + 1 }, (_, ring) => 3 * ring),
-      x: Float64Array.from({ length: 3 * options.zones }, (_, at) => grid.originX + grid.stepX * vertices[2 * at]!),
-      y: Float64Array.from({ length: 3 * options.zones }, (_, at) => grid.originY + grid.stepY * vertices[2 * at + 1]!),
+      x: Float64Array.from(columns, (column) => grid.originX + grid.stepX * column),
+      y: Float64Array.from(rows, (row) => grid.originY + grid.stepY * row),
     },
-    names: Array.from({ length: options.zones }, (_, zone) => String(zone)),
+    names: corners.map((_, zone) => String(zone)),
     crs: grid.crs,
   };
 }
 
-/** The cells around each zone, as columns and rows: from, to. */
+/** The cells around each zone: from a column and a row to before others. */
 function windowsOfZones(): [left: number, top: number, right: number, bottom: number][] {
-  const { x, y } = zones.polygons;
-  return zones.names.map((_, zone) => {
-    const columns = [0, 1, 2].map((at) => (x[3 * zone + at]! - grid.originX) / grid.stepX);
-    const rows = [0, 1, 2].map((at) => (y[3 * zone + at]! - grid.originY) / grid.stepY);
-    const [left, top] = [Math.floor(Math.min(...columns)), Math.floor(Math.min(...rows))];
-    return [left, top, Math.ceil(Math.max(...columns)), Math.ceil(Math.max(...rows))];
-  });
+  return corners.map(([column, row]) => [
+    Math.floor(column),
+    Math.floor(row),
+    Math.ceil(column + options.cells),
+    Math.ceil(row + options.cells),
+  ]);
 }
 
 /** The bytes of the tiles that zones lie in. */

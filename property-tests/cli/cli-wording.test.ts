@@ -47,13 +47,15 @@ describe('gzipped zones', () => {
 describe('a URL', () => {
   for (const address of [
     'https://example.org/zones.json',
-    's3://bucket/zones.json',
-    '/vsicurl/https://example.org/z',
+    'https://me:secret@example.org/zones.json?key=secret#secret',
+    's3://me:secret@bucket/zones.json',
+    '/vsicurl/https://me:sec/ret@example.org/z?key=secret',
   ]) {
     test(`${address} is reported as a URL, with a remedy`, async () => {
       const { exitCode, stderr } = await zonal(address, '--unique');
       expect(exitCode).toBe(2);
-      expect(stderr).toContain('This is an address, and addresses are not read. Download it first');
+      expect(stderr).toContain('This is an address, and only GeoTIFF rasters are read from addresses.');
+      expect(stderr).not.toMatch(/secret|sec\/ret/);
     });
   }
 

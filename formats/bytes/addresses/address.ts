@@ -30,7 +30,7 @@ export function parseAddress(text: string): Address {
 function authorizationOf({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
   const bytes = new TextEncoder().encode(`${decoded(username)}:${decoded(password)}`);
-  return `Basic ${btoa(String.fromCharCode(...bytes))}`;
+  return `Basic ${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}`;
 }
 
 /** A percent sign that begins no sequence stands for itself. */

@@ -17,7 +17,7 @@ import { PASSING_FAULTS, RIGHT_WAYS, serveRanges } from '../../support/range-ser
 import { plain } from '../../support/zonal-support.ts';
 
 /** So that rasters of tests have more than one request. */
-const SMALL = { headBytes: 200, maxBytes: 2 ** 17, patience: { stallMs: 200, pauseMs: 1, attempts: 6 } };
+const SMALL = { headBytes: 200, maxBytes: 2 ** 17, patience: { stallMs: 5000, pauseMs: 0, attempts: 20 } };
 
 async function openAt(origin: string, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
   return openGeoTiffFrom(await openAddressBytes(`${origin}/a.tif`, SMALL), options);
