@@ -91,7 +91,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     name: 'raster',
     group: 'Input',
     value: 'FILE',
-    help: "GeoTIFF or .qbp; again, or a pattern ('relief/*.tif'), for several",
+    help: "GeoTIFF (or its https:// address) or .qbp; again, or 'relief/*.tif', for several",
     repeats: true,
   },
   { name: 'merge', group: 'Input', help: 'count several rasters as parts of one surface' },

