@@ -6,7 +6,7 @@ import { ZONAL_SPECS } from './zonal-arguments.ts';
 /** The options on the first page of help, which is one screen, and their words there if their own are too long. */
 const FIRST: { readonly [option: string]: string | undefined } = {
   ...{ zones: undefined, layer: undefined, id: undefined, 'include-field': undefined, band: undefined },
-  raster: 'GeoTIFF (file, https://…) or .qbp; again for several',
+  raster: "GeoTIFF, https://…, .qbp; again or '*.tif' for several",
   merge: undefined,
   ...{ pixels: 'center (default), all-touched or fractional (by share)', nodata: undefined },
   stats: 'a row for each zone: CSV (- is stdout), .json, .arrow',
