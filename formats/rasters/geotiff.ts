@@ -17,6 +17,7 @@ import {
   optional,
   someOptions,
 } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import { openBytes } from '../bytes/open-bytes.ts';
 import { isHalfFloat } from '../tables/half-float.ts';
 import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';

@@ -1,4 +1,5 @@
 import { FormatError } from '../../../primitives/checks/errors.ts';
+import type { AbortSignal } from '../../../primitives/host/platform-types.ts';
 
 /** Bytes from `start` to before `end`. */
 export interface ByteRange {
