@@ -26,7 +26,11 @@ export type Answer = {
 );
 
 /** The error of a connection that failed or broke off. */
-export class BrokenConnection extends Error {}
+export class BrokenConnection extends Error {
+  static {
+    BrokenConnection.prototype.name = 'BrokenConnection';
+  }
+}
 
 async function unlessBroken<T>(promise: Promise<T>): Promise<T> {
   try {
