@@ -57,9 +57,21 @@ export function applyBuiltin(position: Position, name: string, args: readonly Ar
     const raised = extreme(position, 'max', values[0]!, values[1]!);
     return extreme(position, 'min', raised, values[2]!);
   }
-  if (name === 'min' || name === 'max') return extreme(position, name, values[0]!, values[1]!);
+  const [first, second] = values as readonly [TextValue, TextValue];
+  if (name === 'min' || name === 'max') return extreme(position, name, first, second);
+  if (name === 'abs' && first.type === 'abstract-int')
+    return { ...first, value: first.value < 0 ? -first.value : first.value };
+  if (name === 'abs' && first.type === 'abstract-float') return { ...first, value: Math.abs(first.value) };
   const operands = values.map((value) => concrete(position, value));
-  return applyOperation(position, name, operation, operands);
+  // Whole numbers without a suffix are f32 for functions that have no integers.
+  const isOfFloats =
+    typeOf(
+      operation,
+      operands.map(({ type }) => type as ScalarType),
+    ) === undefined;
+  const floats32 =
+    isOfFloats && values.every(isAbstract) ? values.map((value) => concreteAs(position, value, 'f32')) : operands;
+  return applyOperation(position, name, operation, floats32);
 }
 
 /** Records a call of a function of f32. */
@@ -149,12 +161,17 @@ function scalar(position: Position, value: TextValue, taker: string): ScalarValu
   });
 }
 
-/** Converts arguments to a common concrete type. If all are abstract (numbers without a suffix), they stay abstract. */
+/**
+ * Converts arguments to a common concrete type. If all are abstract (numbers without a suffix), they stay abstract: they
+ * are fractions if one is.
+ */
 function alike(args: readonly Argument[]): readonly TextValue[] {
   const typed = args.map(({ value }) => value).find(isScalar);
+  const areFractions = args.some(({ value }) => value.type === 'abstract-float');
   return args.map(({ value, position }) => {
     if (typed !== undefined) return coerceScalar(position, value, typed.type, 'An argument');
-    return isAbstract(value) ? value : scalar(position, value, 'This function');
+    if (!isAbstract(value)) return scalar(position, value, 'This function');
+    return areFractions ? { type: 'abstract-float', value: Number(value.value) } : value;
   });
 }
 

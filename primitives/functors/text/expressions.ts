@@ -8,6 +8,7 @@ import { errorAt, type Position } from './source.ts';
 import type { Binary, Call, Expression, FunctionDeclaration, Member } from './syntax.ts';
 import {
   type Argument,
+  isAbstract,
   isScalar,
   isScalarName,
   type ScalarValue,
@@ -42,10 +43,42 @@ export function evaluate(context: Context, expression: Expression): TextValue {
   return spine.reduceRight(
     (value, node) => {
       if (node.kind === 'member') return memberOf(node.position, value, node.field);
-      return applyBinary(node.position, node.operator, value, evaluate(context, node.right));
+      const right = evaluate(context, node.right);
+      const isExact = isAbstract(value) && isShift(node) && isConstant(context, node.right);
+      return applyBinary(node.position, node.operator, value, isExact ? withoutSuffix(right) : right);
     },
     evaluateFirst(context, first),
   );
+}
+
+function isShift({ operator }: Binary): boolean {
+  return operator === '<<' || operator === '>>';
+}
+
+/** Whether WGSL evaluates an expression before the program runs: a count of this kind leaves what it shifts exact. */
+function isConstant(context: Context, expression: Expression): boolean {
+  switch (expression.kind) {
+    case 'number':
+      return true;
+    case 'name': {
+      const entry = lookUp(context, expression.name, expression.position);
+      return entry?.kind === 'value' && entry.isConst === true;
+    }
+    case 'unary':
+      return isConstant(context, expression.operand);
+    case 'binary':
+      return isConstant(context, expression.left) && isConstant(context, expression.right);
+    case 'call':
+      return isScalarName(expression.callee) && expression.args.every((arg) => isConstant(context, arg));
+    default:
+      return false;
+  }
+}
+
+/** A count of a shift that is known, as an exact number. */
+function withoutSuffix(count: TextValue): TextValue {
+  if (!isScalar(count) || count.type !== 'u32' || count.operand.kind !== 'literal') return count;
+  return { type: 'abstract-int', value: BigInt(Number(count.operand.value)) };
 }
 
 function evaluateFirst(context: Context, expression: Exclude<Expression, Binary | Member>): TextValue {

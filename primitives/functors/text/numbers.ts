@@ -62,8 +62,16 @@ export function coerce(
   throw errorAt(position, 'type', `${what} has the wrong type.`, {
     expected: typeName(type),
     got: typeName(value.type),
-    remedy: typeof type === 'string' ? `Convert with ${type}(…).` : `Construct one with ${type.name}(…).`,
+    remedy: remedyFor(type, value),
   });
+}
+
+function remedyFor(type: TextType, value: TextValue): string {
+  const isRecord = typeof value.type === 'object';
+  if (typeof type === 'string')
+    return isRecord ? 'Name a component or a field, such as v.x.' : `Convert with ${type}(…).`;
+  const parts = isRecord ? type.fields.map(({ name }) => name).join(', ') : '…';
+  return `Construct one with ${type.name}(${parts}).`;
 }
 
 /** Converts a value to the expected scalar type, or throws. */

@@ -73,7 +73,7 @@ function byComponent(position: Position, operator: string, left: TextValue, righ
     throw errorAt(position, 'type', `The operands of ${operator} do not fit.`, {
       expected: `${first.type.name} or f32`,
       got: typeName(other.type),
-      remedy: `Construct one with ${first.type.name}(…).`,
+      remedy: isScalar(other) ? 'Convert the number with f32(…).' : 'Name components of one, such as v.xy.',
     });
   }
   const of = (at: number): TextValue => applyBinary(position, operator, componentOf(left, at), componentOf(right, at));

@@ -177,7 +177,11 @@ function globalScope({ syntax, arrays, uniforms }: Shell, program: TextProgram):
       if (keyword !== 'const') throw errorAt(position, 'syntax', `Only const may be used outside functions.`);
       const declared = type === undefined ? undefined : program.typeOf(type);
       const given = evaluate(context, value!);
-      scope.names.set(name, { kind: 'value', value: constantValue(value!.position, name, given, declared) });
+      scope.names.set(name, {
+        kind: 'value',
+        isConst: true,
+        value: constantValue(value!.position, name, given, declared),
+      });
     }
     return [];
   });

@@ -5,8 +5,8 @@ import type { Struct, TextType, TextValue } from './values.ts';
 
 /** What a name refers to in a scope. */
 export type Entry =
-  /** A parameter, a `let`, a `const` or a uniform. */
-  | { readonly kind: 'value'; readonly value: TextValue }
+  /** A parameter, a `let`, a `const` (`isConst`) or a uniform. */
+  | { readonly kind: 'value'; readonly value: TextValue; readonly isConst?: boolean }
   /** A `var`. The operands of its value are locals that can be assigned. */
   | { readonly kind: 'var'; readonly value: TextValue }
   | { readonly kind: 'array'; readonly type: ScalarType }

@@ -91,7 +91,7 @@ function writeDeclaration(context: Context, { keyword, name, type, value, positi
   const given = value === undefined ? zeroOf(declared!) : evaluate(context, value);
   const at = value?.position ?? position;
   if (keyword === 'const') {
-    scope.names.set(name, { kind: 'value', value: constantValue(at, name, given, declared) });
+    scope.names.set(name, { kind: 'value', isConst: true, value: constantValue(at, name, given, declared) });
     return;
   }
   const typed = typedValue(at, name, given, declared);
@@ -120,7 +120,7 @@ export function constantValue(
 ): TextValue {
   const value = type === undefined ? given : coerce(position, given, type, name);
   if (isAbstract(value) || leavesOf(value).every(({ kind }) => kind === 'literal')) return value;
-  throw errorAt(position, 'constant', `The constant ${name} depends on values that are not known at compile time.`, {
+  throw errorAt(position, 'constant', `The constant ${name} has no value that can be computed at compile time.`, {
     remedy: 'Use let, in a function.',
   });
 }
@@ -186,8 +186,8 @@ function requireDistinct({ position }: Expression, targets: readonly unknown[]):
 /** What a compound assignment, `++` or `--` makes of a value. */
 function changed(position: Position, operator: string, value: TextValue, by: TextValue): TextValue {
   if (operator !== '++' && operator !== '--') return applyBinary(position, operator, value, by);
-  if (!isVector(value)) return applyBinary(position, operator[0]!, value, by);
-  throw errorAt(position, 'type', `Operator ${operator} is not defined for ${value.type.name}.`, {
+  if (!isVector(value) && value.type !== 'f32') return applyBinary(position, operator[0]!, value, by);
+  throw errorAt(position, 'type', `Operator ${operator} is not defined for ${typeName(value.type)}.`, {
     remedy: `Write ${operator[0]}= 1.`,
   });
 }

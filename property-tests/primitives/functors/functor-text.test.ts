@@ -35,6 +35,46 @@ test('the docstring of wgsl names all built-in functions', async () => {
   expect(listed.split(', ')).toEqual([...builtinNames].sort());
 });
 
+describe('numbers without a suffix', () => {
+  // As Dawn computes them.
+  test.each<readonly [expression: string, type: string, value: number]>([
+    ['f32(3 << 30u)', 'f32', 3 * 2 ** 30],
+    ['3 << 30u', 'u32', 3 * 2 ** 30],
+    ['3 << (N + 15u)', 'u32', 3 * 2 ** 30],
+    ['3 << u32(M)', 'u32', 3 * 2 ** 30],
+    ['f32((1 << 40u) >> 8u)', 'f32', 2 ** 32],
+    // A count that only the running program knows leaves an i32.
+    ['f32(3 << n)', 'f32', -(2 ** 30)],
+    ['f32(3 << bits)', 'f32', -(2 ** 30)],
+    ['select(1, 2.5, n > 3u)', 'f32', 2.5],
+    ['select(1.5, 2, n > 3u)', 'f32', 2],
+    ['max(3, 2.5)', 'f32', 3],
+    ['clamp(4, 1.5, 3)', 'f32', 3],
+    ['sqrt(9)', 'f32', 3],
+    ['floor(3)', 'f32', 3],
+    ['abs(-3)', 'f32', 3],
+    ['abs(-3)', 'u32', 3],
+    ['abs(-2.5)', 'f32', 2.5],
+  ])('%s is %s %d', (expression, type, value) => {
+    const text = `const N = 15u; const M = 30;
+      fn f(n: u32) -> ${type} { let bits = 30u; let result: ${type} = ${expression}; return result; }`;
+    expect(evaluate(text, [30])).toEqual([value]);
+  });
+
+  test.each<readonly [expression: string, type: string]>([
+    ['3 << n', 'u32'],
+    ['max(3, 2.5)', 'i32'],
+    ['select(1, 2, n > 3u)', 'f32'],
+  ])('%s is no %s', (expression, type) => {
+    const text = `fn f(n: u32) -> ${type} { let result: ${type} = ${expression}; return result; }`;
+    expect(() => evaluate(text, [30])).toThrow(FunctorError);
+  });
+
+  test('steps of one are for integers', () => {
+    expect(() => wgsl('fn f(x: f32) -> f32 { var y = x; y++; return y; }')).toThrow('Write += 1.');
+  });
+});
+
 describe('WGSL text', () => {
   test.prop([word, word])('computes the same as with the builder', (x, y) => {
     expect(evaluate(morton, [x, y])).toEqual([interpretFunctor(mortonEncode, { x, y })]);
