@@ -32,6 +32,16 @@ const unbundled = {
   },
 };
 
+/** Excludes the readers of formats that tiles cannot have (`waits` of their records), which are imported when they are opened. */
+const unread = {
+  name: 'unread',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/[\w-]+-layer\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, external: true } : undefined,
+    );
+  },
+};
+
 const options = {
   absWorkingDir: root,
   outdir,
@@ -66,15 +76,19 @@ const command = await build({
 // The code of each worker is a single file, so that threads start fast.
 const workers = await build({
   ...options,
-  entryPoints: [
-    'backends/workers/worker.ts',
-    'formats/result-sets/parse-worker.ts',
-    'formats/result-sets/side-worker.ts',
-    'formats/rasters/tiff/decode-worker.ts',
-  ],
+  entryPoints: ['backends/workers/worker.ts', 'formats/rasters/tiff/decode-worker.ts'],
   entryNames: '[name]',
 });
-writeFileSync(join(outdir, 'LICENSES.txt'), licencesOf([command, workers]));
+// Those that read tiles of polygons share nearly all of theirs.
+const readers = await build({
+  ...options,
+  plugins: [unread],
+  entryPoints: ['formats/result-sets/parse-worker.ts', 'formats/result-sets/side-worker.ts'],
+  entryNames: '[name]',
+  splitting: true,
+  chunkNames: '[name]-[hash]',
+});
+writeFileSync(join(outdir, 'LICENSES.txt'), licencesOf([command, workers, readers]));
 
 /** The licence texts of the packages whose code is in the bundles. */
 function licencesOf(results) {
