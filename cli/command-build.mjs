@@ -4,6 +4,7 @@
 //
 // node cli/command-build.mjs [FOLDER]
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
@@ -12,8 +13,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const outdir = resolve(process.argv[2] ?? join(root, 'dist', 'command'));
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /**
- * Dependencies that are bundled: `rxjs` and `hyparquet` consist of many modules, and `zstddec` needs the setting
- * `define` below. The other dependencies consist of one or two files each, and are loaded as packages.
+ * Dependencies that are bundled: `rxjs` and `hyparquet` consist of many modules, and `zstddec` must not see
+ * `fetch`. The other dependencies consist of one or two files each, and are loaded as packages.
  */
 const BUNDLED = ['rxjs', 'hyparquet', 'zstddec'];
 const external = Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !BUNDLED.includes(name));
@@ -28,6 +29,20 @@ const unbundled = {
     onResolve({ filter: /^\.\/(bench|tune|worker|worker-parts)\.ts$/ }, ({ path }) => ({
       path: path.replace('./', '../cli/').replace(/ts$/, 'js'),
       external: true,
+    }));
+  },
+};
+
+/**
+ * Takes `fetch` from zstddec, which would load its own bytes by it: on Node, loading `fetch` takes longer than decompressing
+ * a file.
+ */
+const withoutFetch = {
+  name: 'without-fetch',
+  setup({ onLoad }) {
+    onLoad({ filter: /node_modules[\\/]zstddec[\\/].*\.mjs$/ }, async ({ path }) => ({
+      contents: `const fetch = undefined;\n${await readFile(path, 'utf8')}`,
+      loader: 'js',
     }));
   },
 };
@@ -56,10 +71,8 @@ const options = {
   external,
   // On Node, `rxjs` resolves to CommonJS modules, from which unused code cannot be removed. So use its ES modules.
   alias: { rxjs: join(root, 'node_modules', 'rxjs', 'dist', 'esm', 'index.js') },
-  // If `fetch` exists, zstddec uses it to load its own bytes. On Node, loading `fetch` takes longer than decompressing
-  // a file.
   // Whoever runs the command does not develop it, so it tells nothing of forgotten columns.
-  define: { fetch: 'undefined', 'process.env.NODE_ENV': '"production"' },
+  define: { 'process.env.NODE_ENV': '"production"' },
   metafile: true,
   logLevel: 'warning',
 };
@@ -68,7 +81,7 @@ rmSync(outdir, { recursive: true, force: true });
 const command = await build({
   ...options,
   entryPoints: { main: 'cli/main.ts' },
-  plugins: [unbundled],
+  plugins: [unbundled, withoutFetch],
   splitting: true,
   // All chunks are in one folder, because a chunk that starts a worker looks for the worker's file in its own folder.
   chunkNames: '[name]-[hash]',
@@ -78,11 +91,12 @@ const workers = await build({
   ...options,
   entryPoints: ['backends/workers/worker.ts', 'formats/rasters/tiff/decode-worker.ts'],
   entryNames: '[name]',
+  plugins: [withoutFetch],
 });
 // Those that read tiles of polygons share nearly all of theirs.
 const readers = await build({
   ...options,
-  plugins: [unread],
+  plugins: [unread, withoutFetch],
   entryPoints: ['formats/result-sets/parse-worker.ts', 'formats/result-sets/side-worker.ts'],
   entryNames: '[name]',
   splitting: true,

@@ -7,6 +7,7 @@ import manifest from '../../package.json' with { type: 'json' };
 import { THOROUGH } from '../cases.ts';
 import { openWorkshop } from '../support/cli-support.ts';
 import { entries } from '../support/entry-sources.ts';
+import { serveRanges } from '../support/range-server.ts';
 import { promisedBy } from './example-output.ts';
 import {
   compilerErrors,
@@ -228,6 +229,13 @@ describe('the command', () => {
       coordinates: [[[0, 0], [2, 0], [2, 3], [0, 3], [0, 0]]], // biome-ignore format: a ring is a line.
     });
     const input = ['--zones', workshop.path('zones.json'), '--raster', workshop.path('raster.tif'), '--bins', '0:12:6'];
+    expect(await quadrille(project, 'zonal', ...input, '--quiet')).toEqual({
+      code: 0,
+      stdout: 'zone,lower,upper,count\n0,0,6,4\n0,6,12,2\n',
+      stderr: '',
+    });
+    await using server = await serveRanges(readFileSync(workshop.path('raster.tif')));
+    input[3] = `${server.origin}/raster.tif`;
     expect(await quadrille(project, 'zonal', ...input, '--quiet')).toEqual({
       code: 0,
       stdout: 'zone,lower,upper,count\n0,0,6,4\n0,6,12,2\n',

@@ -164,7 +164,10 @@ const fused = deviceFunction('fma', { a: f32, b: f32, c: f32 }, ({ a, b, c }) =>
     .and(isFiniteNumber(b))
     .and(isFiniteNumber(c))
     .and(x.or(y).or(z).ne(0));
-  return select(a.mul(b).add(c), select(result, infinite, isOverflow), isOrdinary);
+  // The product may overflow, but does not turn an infinite c into NaN.
+  const isProductFinite = isFiniteNumber(a).and(isFiniteNumber(b));
+  const special = select(a.mul(b).add(c), c, isProductFinite.and(isFiniteNumber(c).not()));
+  return select(special, select(result, infinite, isOverflow), isOrdinary);
 });
 
 function plus(a: Words, b: Words, carryIn: U32): Words {
