@@ -15,3 +15,11 @@ export function quoteName(name: string): string {
 export function escapeControls(text: string): string {
   return text.replace(/\p{Cc}/gu, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+const CREDENTIALS = /([a-z][a-z0-9+.-]*:\/{1,3})?[^\s'"/@:]{1,256}:[^\s'"/]{0,256}@(?=\[|localhost|[\w.-]+[.:/])/gi;
+const QUERY = /(https?:\/{1,2}[^\s?'"]+)\?[^\s'"]+/gi;
+
+/** Text in which addresses have no name and password, and of their queries, which may be signatures, only a mark. */
+export function withoutSecrets(text: string): string {
+  return text.replace(CREDENTIALS, '$1…@').replace(QUERY, '$1?…');
+}

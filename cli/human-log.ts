@@ -1,5 +1,5 @@
 import type { Note } from '../algorithms/notes.ts';
-import { escapeControls } from '../algorithms/quoted-names.ts';
+import { escapeControls, withoutSecrets } from '../algorithms/quoted-names.ts';
 import { describeFailure } from './failure.ts';
 import type { Log, LogStream, RunSummary } from './log.ts';
 import { progressBar } from './progress-bar.ts';
@@ -11,14 +11,14 @@ const NOTES_SHOWN = 20;
  * bar.
  *
  * The log prints the first twenty notes and the number of further notes. `--json-log` and JSON results contain all
- * notes. Control characters, as names of files may have, are escaped.
+ * notes. Control characters, as names of files may have, are escaped. Passwords in addresses are left out.
  */
 export function humanLog(stream: LogStream, { quiet }: { readonly quiet: boolean }): Log {
   const bar = !quiet && stream.isTTY === true ? progressBar(stream) : undefined;
   let notes = 0;
   const say = (line: string): void => {
     bar?.clear();
-    stream.write(`${line.split('\n').map(escapeControls).join('\n')}\n`);
+    stream.write(`${withoutSecrets(line).split('\n').map(escapeControls).join('\n')}\n`);
   };
   const unlessQuiet = quiet ? () => undefined : say;
   const note = ({ message }: Note): void => {

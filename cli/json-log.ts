@@ -1,15 +1,15 @@
-import { escapeControls } from '../algorithms/quoted-names.ts';
+import { escapeControls, withoutSecrets } from '../algorithms/quoted-names.ts';
 import { failureFields } from './failure.ts';
 import type { Log, LogStream } from './log.ts';
 
 /**
  * Creates a log for programs: one JSON object per line, whose `event` is `note`, `news`, `progress`, `result` or `error`.
- * Fields with unknown values are omitted.
+ * Fields with unknown values are omitted. Passwords in addresses are left out.
  */
 export function jsonLog(stream: LogStream, { quiet }: { readonly quiet: boolean }): Log {
   const say = (event: string, fields: object): void => {
     // JSON escapes control characters of ASCII only.
-    stream.write(`${escapeControls(JSON.stringify({ event, ...fields }))}\n`);
+    stream.write(`${escapeControls(withoutSecrets(JSON.stringify({ event, ...fields })))}\n`);
   };
   const unlessQuiet = quiet ? () => undefined : say;
   return {

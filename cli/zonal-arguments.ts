@@ -85,7 +85,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     name: 'zones',
     group: 'Input',
     value: 'FILE',
-    help: 'polygons: GeoJSON, Shapefile, FlatGeobuf, WKT, CSV, …',
+    help: 'polygons: GeoJSON, Shapefile, GeoPackage, FlatGeobuf, CSV, …',
   },
   {
     name: 'raster',

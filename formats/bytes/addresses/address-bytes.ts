@@ -1,7 +1,7 @@
 import { overMemory } from '../../memory.ts';
 import { type ByteRange, type ByteSource, checkRange, closedError } from '../../rasters/tiff/byte-source.ts';
 import { type Patience, RemoteFile } from './remote-file.ts';
-import { untilAborted } from './waiting.ts';
+import { onAbort, untilAborted } from './waiting.ts';
 
 /** Options of {@link openAddressBytes}. */
 export interface AddressOptions {
@@ -56,9 +56,7 @@ export async function openAddressBytes(address: string, options: AddressOptions 
   const remote = new RemoteFile(address, maxBytes - aheadBytes, patience);
   const { file } = remote;
   const ending = new AbortController();
-  const end = (): void => ending.abort(signal!.reason);
-  if (signal?.aborted) end();
-  else signal?.addEventListener('abort', end, { once: true });
+  const ignore = signal && onAbort(signal, () => ending.abort(signal.reason));
   let isOpen = true;
   /** In the order in which they were last read. */
   let pieces: Piece[] = [];
@@ -74,9 +72,7 @@ export async function openAddressBytes(address: string, options: AddressOptions 
   const fetchNow = (start: number, end: number, unread: readonly ByteRange[]): Piece => {
     makeRoom(end - start);
     const abort = new AbortController();
-    const stop = (): void => abort.abort(ending.signal.reason);
-    if (ending.signal.aborted) stop();
-    else ending.signal.addEventListener('abort', stop, { once: true });
+    const ignore = onAbort(ending.signal, () => abort.abort(ending.signal.reason));
     const piece: Piece = {
       ...{ start, end, abort, waiting: 0, state: 'under way' },
       unread: new Set(unread.map((range) => range.start)),
@@ -85,7 +81,7 @@ export async function openAddressBytes(address: string, options: AddressOptions 
     pieces.push(piece);
     held += end - start;
     const settle = (state: Piece['state']): void => {
-      ending.signal.removeEventListener('abort', stop);
+      ignore();
       piece.state = state;
       if (remote.whole !== undefined) drop(piece);
       fetchAhead();
@@ -155,7 +151,7 @@ export async function openAddressBytes(address: string, options: AddressOptions 
 
   const close = async (): Promise<void> => {
     isOpen = false;
-    signal?.removeEventListener('abort', end);
+    ignore?.();
     queue = [];
     ending.abort(closedError(file));
     for (const piece of pieces) drop(piece);

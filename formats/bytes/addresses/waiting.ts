@@ -1,11 +1,33 @@
+const stopsOf = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls `stop` when the signal is aborted, at once if it is. Returns a function that ends this. A signal gets one listener for
+ * all that wait: Node warns of more than ten.
+ */
+export function onAbort(signal: AbortSignal, stop: () => void): () => void {
+  if (signal.aborted) {
+    stop();
+    return () => undefined;
+  }
+  const known = stopsOf.get(signal);
+  const stops = known ?? new Set();
+  if (known === undefined) {
+    stopsOf.set(signal, stops);
+    const stopAll = (): void => {
+      for (const each of stops) each();
+    };
+    signal.addEventListener('abort', stopAll, { once: true });
+  }
+  stops.add(stop);
+  return () => stops.delete(stop);
+}
+
 /** Settles as the promise does, or rejects with the reason of the signal if that is aborted before. */
 export function untilAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    const ignore = onAbort(signal, () => reject(signal.reason));
+    promise.then(resolve, reject).finally(ignore);
   });
 }
 
@@ -72,9 +94,7 @@ export function watchStalls(ms: number, signal: AbortSignal): Watch {
   const controller = new AbortController();
   let isStalled = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const stop = (): void => controller.abort(signal.reason);
-  if (signal.aborted) stop();
-  else signal.addEventListener('abort', stop, { once: true });
+  const ignore = onAbort(signal, () => controller.abort(signal.reason));
   const watch: Watch = {
     signal: controller.signal,
     hasStalled: () => isStalled,
@@ -87,7 +107,7 @@ export function watchStalls(ms: number, signal: AbortSignal): Watch {
     },
     stop() {
       clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
+      ignore();
     },
   };
   watch.touch();

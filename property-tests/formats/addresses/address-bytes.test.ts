@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
@@ -332,4 +332,15 @@ describe('what a platform says', () => {
     expect(error).toMatchObject({ code: 'format/address-invalid' });
     expect((error as Error).message).not.toContain('cret');
   });
+});
+
+test('many files that are read at the same time listen once to the signal that ends them', async () => {
+  await using server = await serveRanges(FILE);
+  const { signal } = new AbortController();
+  const address = `${server.origin}/a.tif`;
+  const sources = await Promise.all(Array.from({ length: 12 }, () => openAddressBytes(address, { patience, signal })));
+  const reading = sources.flatMap((source) => [0, 70_000, 150_000].map((at) => source.read(at, 9, undefined, signal)));
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  expect(await Promise.all(reading)).toHaveLength(36);
+  await Promise.all(sources.map((source) => source.close()));
 });
