@@ -85,7 +85,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     name: 'zones',
     group: 'Input',
     value: 'FILE',
-    help: 'polygons: GeoJSON, Shapefile, GeoPackage, FlatGeobuf, CSV, …',
+    help: 'polygons: GeoJSON, Shapefile, GeoPackage, CSV, …',
   },
   {
     name: 'raster',
