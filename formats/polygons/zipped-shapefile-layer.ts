@@ -24,9 +24,9 @@ export function* openZippedShapefile(input: LayerInput, { layer }: PolygonLayerO
     .map(({ name }) => name)
     .filter((name) => name.toLowerCase().endsWith('.shp'))
     .map(withoutEnding);
-  const names = paths.map((path) =>
-    paths.filter((other) => nameOf(other) === nameOf(path)).length === 1 ? nameOf(path) : path,
-  );
+  const counts = new Map<string, number>();
+  for (const name of paths.map(nameOf)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const names = paths.map((path) => (counts.get(nameOf(path)) === 1 ? nameOf(path) : path));
   if (names.length === 0) throw noShapefile(entries, file);
   const path = paths[names.indexOf(chooseLayer(names, layer, file)!)]!;
   const parts = entries.filter(({ name }) => withoutEnding(name) === path && PARTS.includes(endingOf(name)));

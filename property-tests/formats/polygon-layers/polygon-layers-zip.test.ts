@@ -54,6 +54,14 @@ describe('a zipped Shapefile', () => {
     },
   );
 
+  test('among very many is found by its path, in time that grows with their number', async () => {
+    const none = new Uint8Array();
+    const others = Array.from({ length: 60_000 }, (_, at) => [`${at}/Zones.shp`, none] as const);
+    const files = { ...Object.fromEntries(others), ...filesOf('here/Zones') };
+    const { zones } = await readBytes(zipOf(files, { method: 0 }), { id: 'name', layer: 'here/Zones' });
+    expect(zones.names).toEqual(one.map(({ name }) => name));
+  });
+
   test('of another writer, in a folder, has its attributes and its system; what macOS adds does not count', async () => {
     const files = {
       ...filesOf('a/b/Zones'),
