@@ -1,6 +1,5 @@
-import { listNames } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
-import { missingProperty, nameText } from '../text/record-name.ts';
+import { missingColumn, nameText } from '../text/record-name.ts';
 import { describeFeature, type FeaturePlace } from './feature.ts';
 import { type FlatTable, type Vector, vectorField } from './flatbuffer.ts';
 import type { FlatGeobufColumn } from './flatgeobuf-header.ts';
@@ -74,7 +73,7 @@ export function propertyText(feature: FlatTable, columns: Columns, property: str
   }
   if (columns.some(({ name }) => name === property)) return nameText(null, property, at);
   const names = columns.map(({ name }) => name);
-  throw missingProperty(property, names.length === 0 ? 'There are none.' : `There are ${listNames(names, 20)}.`, at);
+  throw missingColumn(property, names, at);
 }
 
 /** Whether the values of a column can be attributes: texts, numbers or truth values, but not bytes. */

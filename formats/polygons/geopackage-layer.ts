@@ -1,8 +1,8 @@
-import { listNames, quoteName } from '../../algorithms/quoted-names.ts';
+import { quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError, type OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import type { Steps } from '../bytes/steps.ts';
 import { overMemory } from '../memory.ts';
-import { missingProperty, nameText } from '../text/record-name.ts';
+import { missingColumn, nameText } from '../text/record-name.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { chooseLayer } from './choose-layer.ts';
 import { type FeaturePlace, type FoundGeometries, NO_GEOMETRY } from './feature.ts';
@@ -115,12 +115,9 @@ function quoted(name: string): string {
 function nameOf(row: SqlRow, id: string | undefined, { key, columns }: Layer, at: FeaturePlace): string {
   if (id === undefined) return key === undefined ? String(at.index) : String(row.key);
   if (columns.some(({ name }) => name === id)) return nameText(row.name, id, at);
-  throw missingProperty(
+  throw missingColumn(
     id,
-    `There are ${listNames(
-      columns.map(({ name }) => name),
-      20,
-    )}.`,
+    columns.map(({ name }) => name),
     at,
   );
 }

@@ -1,4 +1,3 @@
-import { listNames } from '../../algorithms/quoted-names.ts';
 import { FormatError, type OutOfMemoryError } from '../../primitives/checks/errors.ts';
 import { viewOf } from '../bytes/byte-arrays.ts';
 import { iteratorOf, type Steps, wait } from '../bytes/steps.ts';
@@ -8,7 +7,7 @@ import type { ParquetField, ParquetFooter, RowGroup } from '../tables/parquet/fo
 import type { StringDictionary } from '../tables/string-dictionary.ts';
 import type { TableBatch } from '../tables/table-file.ts';
 import { nullsOf } from '../tables/write/cell-text.ts';
-import { missingProperty, nameText } from '../text/record-name.ts';
+import { missingColumn, nameText } from '../text/record-name.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { NO_GEOMETRY } from './feature.ts';
 import { type GeometryColumn, geometryColumnOf, noMetadata } from './geoparquet-metadata.ts';
@@ -164,7 +163,7 @@ function namesOf(
     const at = { file, index: batch.first + row, id: undefined };
     if (value !== undefined) return nameText(value(row), id, at);
     if (isThere) throw unnameable(id, at.index, file);
-    throw missingProperty(id, names.length === 0 ? 'There are none.' : `There are ${listNames(names, 20)}.`, at);
+    throw missingColumn(id, names, at);
   };
 }
 

@@ -1,4 +1,4 @@
-import { quoteName } from '../../algorithms/quoted-names.ts';
+import { listNames, quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { IncompleteRecord } from '../left-out.ts';
 import { describeFeature, type FeaturePlace, isJsonObject } from '../polygons/feature.ts';
@@ -31,11 +31,20 @@ export function isName(id: unknown): boolean {
 }
 
 /** The error for a record that does not have the property whose values name the polygons. */
-export function missingProperty(property: string, remedy: string, at: FeaturePlace): FormatError {
+function missingProperty(property: string, remedy: string, at: FeaturePlace): FormatError {
   return new FormatError('format/missing-property', `There is no ${quoteName(property)} in ${describeFeature(at)}.`, {
     remedy,
     place: { file: at.file, record: at.index },
   });
+}
+
+/** The error for a property that is none of the columns, which are all that records have. */
+export function missingColumn(property: string, columns: readonly string[], at: FeaturePlace): FormatError {
+  return missingProperty(
+    property,
+    columns.length === 0 ? 'There are none.' : `There are ${listNames(columns, 20)}.`,
+    at,
+  );
 }
 
 /**

@@ -62,16 +62,12 @@ export function applyBuiltin(position: Position, name: string, args: readonly Ar
   if (name === 'abs' && first.type === 'abstract-int')
     return { ...first, value: first.value < 0 ? -first.value : first.value };
   if (name === 'abs' && first.type === 'abstract-float') return { ...first, value: Math.abs(first.value) };
-  const operands = values.map((value) => concrete(position, value));
   // Whole numbers without a suffix are f32 for functions that have no integers.
-  const isOfFloats =
-    typeOf(
-      operation,
-      operands.map(({ type }) => type as ScalarType),
-    ) === undefined;
-  const floats32 =
-    isOfFloats && values.every(isAbstract) ? values.map((value) => concreteAs(position, value, 'f32')) : operands;
-  return applyOperation(position, name, operation, floats32);
+  const isOfFloats = values.every(isAbstract) && typeOf(operation, Array(values.length).fill('i32')) === undefined;
+  const operands = values.map((value) => {
+    return isOfFloats && isAbstract(value) ? concreteAs(position, value, 'f32') : concrete(position, value);
+  });
+  return applyOperation(position, name, operation, operands);
 }
 
 /** Records a call of a function of f32. */
