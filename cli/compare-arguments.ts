@@ -32,6 +32,8 @@ export interface CompareOptions extends ComputeOptions {
   readonly inputFormat: ResultSetFormat | undefined;
   readonly geometryColumn: string | undefined;
   readonly idColumn: string | undefined;
+  readonly layerA: string | undefined;
+  readonly layerB: string | undefined;
   readonly regions: 'components' | 'labels' | undefined;
   readonly pixelSize: number;
   readonly fill: FillRule;
@@ -104,8 +106,20 @@ export const COMPARE_SPECS: readonly OptionSpec[] = [
     help: `format of A and B, if their names do not show it: ${RESULT_SET_FORMATS.join(', ')}`,
     choices: RESULT_SET_FORMATS,
   },
-  { name: 'geometry-column', group: 'Input', value: 'NAME', help: 'the column of CSV files that holds the WKT' },
-  { name: 'id-column', group: 'Input', value: 'NAME', help: 'the column of CSV files that holds the ids' },
+  {
+    name: 'geometry-column',
+    group: 'Input',
+    value: 'NAME',
+    help: 'the column of CSV files or GeoParquet that holds the polygons',
+  },
+  { name: 'id-column', group: 'Input', value: 'NAME', help: 'the column or property that holds the ids' },
+  {
+    name: 'layer-a',
+    group: 'Input',
+    value: 'NAME',
+    help: 'the layer of A, if it has several (GeoPackage, TopoJSON, ZIP)',
+  },
+  { name: 'layer-b', group: 'Input', value: 'NAME', help: 'the layer of B' },
   {
     name: 'regions',
     group: 'Input',
@@ -148,6 +162,8 @@ export function parseCompareArguments(args: readonly string[]): CompareOptions {
     inputFormat: text(values, 'input-format') as ResultSetFormat | undefined,
     geometryColumn: text(values, 'geometry-column'),
     idColumn: text(values, 'id-column'),
+    layerA: text(values, 'layer-a'),
+    layerB: text(values, 'layer-b'),
     regions: text(values, 'regions') as 'components' | 'labels' | undefined,
     pixelSize: parsed(values, 'pixel-size', parsePositive) ?? 1,
     fill: parseFill(values),

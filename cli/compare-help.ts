@@ -13,8 +13,9 @@ centres of pixels, and polygons along the grid keep their exact area. Vertices t
 nearest corner, and a note says so; a smaller --pixel-size comes closer.
 
 A and B are files, or folders with one file per tile of the image; tiles with the same name are compared. The formats are
-GeoJSON, WKT, CSV with a column of WKT, lines of text as id x,y x,y …, label images (PNG), label volumes (NIfTI, slice by
-slice) and COCO JSON. A and B may have different formats.
+GeoJSON, TopoJSON, FlatGeobuf, Shapefile (also in a ZIP archive), GeoParquet, GeoPackage, WKT, CSV with a column of WKT, lines
+of text as id x,y x,y …, label images (PNG), label volumes (NIfTI, slice by slice) and COCO JSON. A and B may have different
+formats.
 
 A polygon is the union of its parts: the polygons of a multipolygon or of a COCO segmentation, each filled by the even-odd
 rule. A note says if parts overlap. With --fill even-odd, the rule applies to all rings of a polygon together, so that an area

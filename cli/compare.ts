@@ -181,15 +181,16 @@ interface Sets {
 }
 
 async function openSets<C extends RunContext>(
-  { a, b, inputFormat: format, geometryColumn, idColumn, regions, memoryBytes }: CompareOptions,
+  { a, b, layerA, layerB, inputFormat: format, geometryColumn, idColumn, regions, memoryBytes }: CompareOptions,
   parts: CompareParts<C>,
   { log, signal }: Surroundings,
 ): Promise<Sets> {
-  const open = async (path: string): Promise<ResultSet> => {
+  const open = async (path: string, layer: string | undefined): Promise<ResultSet> => {
     const set = await parts.openResultSet(path, {
       format,
       geometryColumn,
       idColumn,
+      layer,
       regions,
       memoryBytes: sharesOf(memoryBytes).counters,
     });
@@ -197,8 +198,8 @@ async function openSets<C extends RunContext>(
     signal.throwIfAborted();
     return set;
   };
-  const p = await open(a);
-  return { p, q: await open(b) };
+  const p = await open(a, layerA);
+  return { p, q: await open(b, layerB) };
 }
 
 /**

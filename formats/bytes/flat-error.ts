@@ -1,4 +1,5 @@
 import * as errors from '../../primitives/checks/errors.ts';
+import { UsageError } from '../usage-error.ts';
 
 /**
  * The fields of an error, in a form that can be sent to another thread. If the error itself were sent, it would lose
@@ -37,6 +38,7 @@ const CLASSES: Readonly<Record<string, typeof errors.QuadrilleError>> = {
   GeometryError: errors.GeometryError,
   CapacityError: errors.CapacityError,
   OutOfMemoryError: errors.OutOfMemoryError,
+  UsageError,
 };
 
 /** Restores an error from a message. Errors of this library regain their class. */

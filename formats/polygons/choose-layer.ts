@@ -1,4 +1,4 @@
-import { listNames } from '../../algorithms/quoted-names.ts';
+import { listNames, quoteName } from '../../algorithms/quoted-names.ts';
 import { UsageError } from '../usage-error.ts';
 
 /**
@@ -10,15 +10,29 @@ import { UsageError } from '../usage-error.ts';
 export function chooseLayer(names: readonly string[], layer: string | undefined, file: string): string | undefined {
   if (layer === undefined && names.length > 1) {
     throw new UsageError('usage/layer-required', `The file has ${names.length} layers: ${listNames(names, 20)}.`, {
-      remedy: 'Name one of them with --layer.',
+      remedy: NAME_ONE,
       place: { file },
     });
   }
   if (layer === undefined || names.includes(layer)) return layer ?? names[0];
-  throw new UsageError('usage/unknown-layer', `The file has no layer ${JSON.stringify(layer)}.`, {
-    expected: names.length === 0 ? 'no layer: the file has none' : `one of ${listNames(names, 20)}`,
-    got: JSON.stringify(layer),
-    remedy: names.length === 0 ? 'Name another file.' : 'Name one of them with --layer.',
+  if (names.length === 0) throw unknownLayer(layer, file, 'no layer: the file has none', 'Name another file.');
+  throw unknownLayer(layer, file, `one of ${listNames(names, 20)}`, NAME_ONE);
+}
+
+const NAME_ONE = 'Name one of them with --layer; in compare, with --layer-a or --layer-b.';
+
+/** The error that a file has no layer of a name. By default, its format has no layers. */
+export function unknownLayer(
+  layer: string,
+  file: string,
+  expected = 'no layers: its format has none',
+  remedy = 'Leave the layer out.',
+): UsageError {
+  const got = quoteName(layer);
+  return new UsageError('usage/unknown-layer', `The file has no layer ${got}.`, {
+    expected,
+    got,
+    remedy,
     place: { file },
   });
 }

@@ -4,8 +4,8 @@ import type { Steps } from '../bytes/steps.ts';
 import { requireJsonRoom } from '../memory.ts';
 import { foreignJson } from '../result-sets/foreign-json.ts';
 import { skipJsonSpace } from '../result-sets/json-spans.ts';
-import { UsageError } from '../usage-error.ts';
 import { type ByteWindow, bytesThere, need, needMore, offsetOf } from './byte-window.ts';
+import { unknownLayer } from './choose-layer.ts';
 import { isJsonObject, type JsonObject, nullRecord, statedCrs } from './feature.ts';
 import { isGeoJson } from './geojson.ts';
 import { malformed, readFeature } from './geojson-feature.ts';
@@ -193,12 +193,8 @@ function checkRoot(reading: Reading, root: JsonObject): void {
 function checkLayer({ input, options }: Reading, root: JsonObject): void {
   const { layer } = options;
   if (layer === undefined || layer === root.name) return;
-  throw new UsageError('usage/unknown-layer', `The file has no layer ${quoteName(layer)}.`, {
-    expected: typeof root.name === 'string' ? `only ${quoteName(root.name)}` : 'no layers: it is GeoJSON',
-    got: quoteName(layer),
-    remedy: 'Leave the layer out.',
-    place: { file: input.file },
-  });
+  const only = typeof root.name === 'string' ? `only ${quoteName(root.name)}` : 'no layers: it is GeoJSON';
+  throw unknownLayer(layer, input.file, only);
 }
 
 function notGeoJson({ input }: Reading, root: unknown): FormatError {

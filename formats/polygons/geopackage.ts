@@ -11,7 +11,7 @@ export const GEOPACKAGE: PolygonFormat = {
   endings: ['.gpkg'],
   isBinary: true,
   isLayered: true,
-  waits: true,
+  needsFile: true,
   tells: ({ head }) => beginsWith(head, 0, SQLITE_MAGIC),
   *open(input, options) {
     const { openGeoPackage } = yield* wait(import('./geopackage-layer.ts'));

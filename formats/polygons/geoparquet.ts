@@ -10,7 +10,7 @@ export const GEOPARQUET: PolygonFormat = {
   title: 'GeoParquet',
   endings: ['.parquet', '.geoparquet'],
   isBinary: true,
-  waits: true,
+  needsFile: true,
   hasColumns: true,
   tells: ({ head }) => beginsWith(head, 0, PARQUET_MAGIC),
   *open(input, options) {

@@ -10,6 +10,7 @@ import { findNoLatitude, isGeographicCrs } from '../crs.ts';
 import { overMemory } from '../memory.ts';
 import { UsageError } from '../usage-error.ts';
 import { closeWindow, offsetOf, openWindow } from './byte-window.ts';
+import { unknownLayer } from './choose-layer.ts';
 import { noPolygonsError } from './feature.ts';
 import { emptyLayer, takePolygons } from './layer-columns.ts';
 import { formatOf } from './layer-format.ts';
@@ -135,12 +136,12 @@ function* layerIn(input: LayerInput, options: PolygonLayerOptions, forZones: For
     options.format === undefined
       ? yield* formatOf(input)
       : POLYGON_FORMATS.find(({ name }) => name === options.format)!;
-  if (options.layer !== undefined && format.isLayered !== true) throw noLayers(options.layer, input.file);
+  if (options.layer !== undefined && format.isLayered !== true) throw unknownLayer(options.layer, input.file);
   if (input.gzipped === true && format.isBinary === true) throw gzippedBinary(format.name, input.file);
   if (options.geometryColumn !== undefined && format.hasColumns !== true) {
     throw noColumns(options.geometryColumn, format, input.file);
   }
-  if (forZones.isNow === true && format.waits === true) throw needsFile(format, input.file);
+  if (forZones.isNow === true && format.needsFile === true) throw needsFile(format, input.file);
   const opened = yield* format.open(input, options);
   const { file, size } = input;
   const crs = crsOf({ options, stated: opened.stated }, opened.geographic);
@@ -323,15 +324,6 @@ function needsFile({ title }: PolygonFormat, file: string): FormatError {
     expected: 'text, such as GeoJSON',
     got: title,
     remedy: 'Name the file: readZones and openPolygonLayer read it.',
-    place: { file },
-  });
-}
-
-function noLayers(layer: string, file: string): UsageError {
-  return new UsageError('usage/unknown-layer', `The file has no layer ${JSON.stringify(layer)}.`, {
-    expected: 'no layers: its format has none',
-    got: JSON.stringify(layer),
-    remedy: 'Leave the layer out.',
     place: { file },
   });
 }

@@ -35,8 +35,11 @@ export interface PolygonFormat {
   readonly isLayered?: boolean;
   /** Whether its geometries are in a column, which the option `geometryColumn` names. Default: false. */
   readonly hasColumns?: boolean;
-  /** Whether its reader waits for what bytes in memory do not have, as a module of its own. Default: false. */
-  readonly waits?: boolean;
+  /**
+   * Whether it is only read from a file, as its reader looks for companions of the file or waits for a module of its own.
+   * Default: false.
+   */
+  readonly needsFile?: boolean;
   /** Whether a file is of this format, judged by its content. */
   tells(file: FileStart): boolean | Steps<boolean>;
   open(input: LayerInput, options: PolygonLayerOptions): Steps<OpenedFormat>;

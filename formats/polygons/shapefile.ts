@@ -43,6 +43,7 @@ export const SHAPEFILE: PolygonFormat = {
   title: 'a Shapefile',
   endings: ['.shp'],
   isBinary: true,
+  needsFile: true,
   // The index of a Shapefile begins like the file itself.
   tells: ({ head, ending }) => head.length >= 4 && viewOf(head).getInt32(0) === SHAPEFILE_CODE && ending !== '.shx',
   open: openShapefile,

@@ -12,7 +12,7 @@ export const ZIPPED_SHAPEFILE: PolygonFormat = {
   endings: ['.zip', '.shz'],
   isBinary: true,
   isLayered: true,
-  waits: true,
+  needsFile: true,
   tells: ({ head }) => ZIP_MAGICS.some((magic) => beginsWith(head, 0, magic)),
   *open(input, options) {
     const { openZippedShapefile } = yield* wait(import('./zipped-shapefile-layer.ts'));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { listNames, quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { byCodeUnits } from '../../primitives/host/code-units.ts';
-import { type FileKind, kindOf } from './file-kind.ts';
+import { ENDINGS, type FileKind, kindOf, stemOf } from './file-kind.ts';
 import type { ResultSetFormat } from './result-set.ts';
 import { type JsonFormat, sniffJson } from './sniff-json.ts';
 
@@ -13,10 +13,6 @@ export interface ChosenFiles {
   readonly format: ResultSetFormat;
   readonly others: readonly string[];
 }
-
-/** List of supported extensions, for error messages. */
-export const ENDINGS =
-  '.geojson, .json, .topojson, .ndjson, .geojsonl, .fgb, .wkt, .csv, .tsv, .txt, .png or .nii, all but .png also with .gz';
 
 /**
  * Chooses the files of a folder that are tiles. If a format is requested, the tiles are the files of this format.
@@ -34,7 +30,11 @@ export async function chooseFiles(
   if (chosen.length === 0) throw noTiles(path, wanted, kinds, entries);
   chosen.sort(byCodeUnits);
   const taken = new Set(chosen);
-  const others = entries.map(({ name }) => name).filter((name) => !taken.has(name));
+  // Companions of a Shapefile, such as a.dbf and a.shp.xml, belong to it.
+  const shapes = new Set(chosen.filter((name) => kindOf(name) === 'shapefile').map(stemOf));
+  const others = entries
+    .map(({ name }) => name)
+    .filter((name) => !(taken.has(name) || shapes.has(stemOf(name)) || shapes.has(stemOf(stemOf(name)))));
   const format = wanted ?? (await formatOf(kindOf(chosen[0]!)!, join(path, chosen[0]!)));
   return { chosen, format, others: others.sort(byCodeUnits) };
 }

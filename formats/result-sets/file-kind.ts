@@ -1,4 +1,6 @@
 import { withoutGz } from '../bytes/gzip.ts';
+import { POLYGON_FORMATS } from '../polygons/polygon-formats.ts';
+import { needsFile } from './layer-tile.ts';
 import type { ResultSetFormat } from './result-set.ts';
 
 /**
@@ -8,28 +10,28 @@ import type { ResultSetFormat } from './result-set.ts';
 export type FileKind = Exclude<ResultSetFormat, 'geojson' | 'coco' | 'topojson'> | 'json';
 
 const PLAIN_ENDINGS: readonly (readonly [string, FileKind])[] = [
-  ['.geojson', 'json'],
-  ['.json', 'json'],
-  ['.topojson', 'json'],
-  ...['.ndjson', '.jsonl', '.geojsonl', '.geojsons', '.geojsonseq'].map((ending) => [ending, 'geojson-lines'] as const),
-  ['.fgb', 'flatgeobuf'],
-  ['.wkt', 'wkt'],
-  ['.csv', 'csv'],
-  ['.tsv', 'csv'],
+  ...POLYGON_FORMATS.flatMap(({ name, endings }) =>
+    endings.map((ending) => [ending, name === 'geojson' || name === 'topojson' ? 'json' : name] as const),
+  ),
   ['.txt', 'boundaries'],
   ['.png', 'png'],
   ['.nii', 'nifti'],
 ];
 
-/** Extensions with and without `.gz`. PNG has no `.gz`, because it is already compressed. */
-const ENDINGS = PLAIN_ENDINGS.flatMap(([ending, kind]): (readonly [string, FileKind])[] =>
-  kind === 'png'
-    ? [[ending, kind]]
-    : [
-        [ending, kind],
-        [`${ending}.gz`, kind],
-      ],
-);
+/** Whether files of a kind may be gzipped. Others are compressed themselves, or are only read from files as they are. */
+function mayBeGzipped(kind: FileKind): boolean {
+  return kind !== 'png' && (kind === 'json' || !needsFile(kind));
+}
+
+const ALL_ENDINGS = PLAIN_ENDINGS.flatMap(([ending, kind]): (readonly [string, FileKind])[] => [
+  [ending, kind],
+  ...(mayBeGzipped(kind) ? [[`${ending}.gz`, kind] as const] : []),
+]);
+
+/** The extensions of all kinds, for messages. */
+export const ENDINGS: string = PLAIN_ENDINGS.map(([ending, kind]) =>
+  mayBeGzipped(kind) ? `${ending}[.gz]` : ending,
+).join(', ');
 
 /** The kind of file that a name indicates; undefined for unknown extensions and hidden files. */
 export function kindOf(name: string): FileKind | undefined {
@@ -50,5 +52,5 @@ export function stemOf(name: string): string {
 
 function endingOf(name: string): readonly [string, FileKind] | undefined {
   const lower = name.toLowerCase();
-  return ENDINGS.find(([ending]) => lower.endsWith(ending) && lower.length > ending.length);
+  return ALL_ENDINGS.find(([ending]) => lower.endsWith(ending) && lower.length > ending.length);
 }

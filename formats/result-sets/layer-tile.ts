@@ -1,8 +1,10 @@
-import { finishedNow } from '../bytes/steps.ts';
-import { bytesInput } from '../polygons/layer-input.ts';
+import { finishedNow, type Steps } from '../bytes/steps.ts';
+import { bytesInput, type LayerInput } from '../polygons/layer-input.ts';
 import { readAll } from '../polygons/open-polygon-layer.ts';
+import type { PolygonFormat } from '../polygons/polygon-format.ts';
+import { POLYGON_FORMATS } from '../polygons/polygon-formats.ts';
 import type { PolygonLayerFormat } from '../polygons/polygon-layer.ts';
-import type { PolygonTile, TileParameters } from './result-set.ts';
+import type { PolygonTile, ResultSetFormat, TileParameters } from './result-set.ts';
 import {
   appendVertices,
   beginPart,
@@ -13,13 +15,6 @@ import {
   finishTile,
 } from './tile-columns.ts';
 
-/** Codes of notes on layers, and what they are called for tiles. Tiles find the others themselves, or have no use for them. */
-const NOTED: Readonly<Record<string, string>> = {
-  'zones/unclosed-rings': 'polygons/unclosed-rings',
-  'polygons/other-geometry': 'polygons/other-geometry',
-  'polygons/incomplete-records': 'polygons/incomplete-records',
-};
-
 /**
  * Reads the polygons of a tile in a format of polygon layers, such as GeoJSON. Rings of fewer than three vertices and empty
  * geometries are left out, as in all tiles.
@@ -28,16 +23,32 @@ const NOTED: Readonly<Record<string, string>> = {
  * `id`, else by its property `id`, else by its index in the file; one of another format by its id or its index. An `id` that is a class name, as old versions of QuPath write
  * (`PathDetectionObject`), is ignored.
  *
- * @throws FormatError or GeometryError; the error names the record.
+ * @throws FormatError or GeometryError; the error names the record. FormatError `format/needs-file` if the format is one
+ * of {@link needsFile}.
  */
-export function parseLayerTile(
-  bytes: Uint8Array,
-  { format, place, idColumn, memoryBytes }: TileParameters,
-): PolygonTile {
-  const input = bytesInput(bytes, place, memoryBytes);
-  const { zones, notes } = finishedNow(
-    readAll(input, { format: format as PolygonLayerFormat, id: idColumn }, { isTile: true, isNow: true }),
-  );
+export function parseLayerTile(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
+  return finishedNow(layerTile(bytesInput(bytes, parameters.place, parameters.memoryBytes), parameters, true));
+}
+
+/** Whether tiles of a format are only read from files, because bytes in memory do not have all that their readers need. */
+export function needsFile(format: ResultSetFormat): boolean {
+  return layerFormat(format)?.needsFile === true;
+}
+
+/** The record of a format of polygon layers; undefined for other formats of tiles. */
+export function layerFormat(format: ResultSetFormat): PolygonFormat | undefined {
+  return POLYGON_FORMATS.find(({ name }) => name === format);
+}
+
+/** The steps of reading a tile like {@link parseLayerTile}. With `isNow`, they do not wait. */
+export function* layerTile(
+  input: LayerInput,
+  { format, place, geometryColumn, idColumn: id, layer, memoryBytes }: TileParameters,
+  isNow = false,
+): Steps<PolygonTile> {
+  const column = layerFormat(format)!.hasColumns === true ? geometryColumn : undefined;
+  const options = { format: format as PolygonLayerFormat, geometryColumn: column, id, layer, memoryBytes };
+  const { zones, notes } = yield* readAll(input, options, { isTile: true, isNow });
   const { polygonRings, ringVertices, ringParts, x, y } = zones.polygons;
   const columns = emptyTile(x.length, { place, memoryBytes });
   for (const [polygon, name] of zones.names.entries()) {
@@ -50,6 +61,9 @@ export function parseLayerTile(
     endPolygon(columns);
   }
   const tile = finishTile(columns);
-  const told = notes.flatMap((note) => (note.code in NOTED ? [{ ...note, code: NOTED[note.code]! }] : []));
+  // Tiles find the other notes on zones themselves, or have no use for them.
+  const told = notes
+    .map((note) => (note.code === 'zones/unclosed-rings' ? { ...note, code: 'polygons/unclosed-rings' } : note))
+    .filter(({ code }) => code.startsWith('polygons/'));
   return { ...tile, notes: [...told, ...tile.notes] };
 }

@@ -10,15 +10,17 @@ import { byCodeUnits } from '../../primitives/host/code-units.ts';
 import { fileError } from '../bytes/file-error.ts';
 import { unpacked } from '../bytes/gzip.ts';
 import { readBounded } from '../bytes/read-bounded.ts';
-import { chooseFiles, ENDINGS, formatOf, kindOfFormat, remedyOfEnding } from './choose-files.ts';
+import { unknownLayer } from '../polygons/choose-layer.ts';
+import { chooseFiles, formatOf, kindOfFormat, remedyOfEnding } from './choose-files.ts';
 import { openCoco } from './coco-index.ts';
-import { kindOf, stemOf } from './file-kind.ts';
+import { ENDINGS, kindOf, stemOf } from './file-kind.ts';
+import { layerFormat } from './layer-tile.ts';
 import { openNifti } from './nifti-volume.ts';
 import { type ResultSet, type ResultSetFormat, type TileParameters, type TileSource, tileKinds } from './result-set.ts';
 
 /** Options for opening a result set. */
 export interface ResultSetOptions
-  extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'> {
+  extends Pick<TileParameters, 'geometryColumn' | 'idColumn' | 'layer' | 'regions' | 'memoryBytes'> {
   /**
    * Format of the files. Default: detected from the files' extensions. In a folder, only files with an extension of
    * this format are read. JSON files whose content has another format are skipped. If no file has such an extension,
@@ -30,9 +32,8 @@ export interface ResultSetOptions
 /**
  * Lists the tiles of a result set: one file, or a folder with one file per tile (without subfolders).
  *
- * The format is detected from the files' extensions: `.geojson` and `.json` (GeoJSON or COCO, according to the
- * content), `.wkt`, `.csv` and `.tsv` (with a column of WKT), `.txt` (boundaries `id x,y x,y …`), `.png` (label
- * images), `.nii` and `.nii.gz` (label volumes, one slice per tile). A tile is named by its file's name without the
+ * The format is detected from the files' extensions: those of all formats of polygon layers (`.json` may be GeoJSON,
+ * TopoJSON or COCO, according to the content), `.txt` (boundaries `id x,y x,y …`), `.png` (label images), `.nii` and `.nii.gz` (label volumes, one slice per tile). A tile is named by its file's name without the
  * extension. A slice is named `slice-000017`, or `volume/slice-000017` in a folder of volumes. An image of a COCO file
  * is named by its `file_name` without the extension.
  *
@@ -100,9 +101,10 @@ async function listTiles(
   file: string,
   format: ResultSetFormat,
   prefix: string,
-  { geometryColumn, idColumn, regions, memoryBytes }: ResultSetOptions,
+  { geometryColumn, idColumn, layer, regions, memoryBytes }: ResultSetOptions,
 ): Promise<Listed> {
-  const parameters = { format, place: file, geometryColumn, idColumn, regions, memoryBytes };
+  if (layer !== undefined && layerFormat(format)?.isLayered !== true) throw unknownLayer(layer, file);
+  const parameters = { format, place: file, geometryColumn, idColumn, layer, regions, memoryBytes };
   if (format === 'nifti') return { tiles: await openNifti(file, prefix, parameters), notes: [] };
   if (format === 'coco') return openCoco(file, parameters);
   const load = (signal?: AbortSignal): Promise<Uint8Array> => readBytes(file, memoryBytes, signal);

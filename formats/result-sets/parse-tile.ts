@@ -9,7 +9,8 @@ import { type PolygonTile, type ResultSetFormat, someParameters, type TileParame
 import { parseWkt } from './wkt.ts';
 
 /**
- * Reads the polygons of one tile from its bytes. The result depends only on the arguments. No Node modules are used, so
+ * Reads the polygons of one tile from its bytes. Shapefiles, GeoParquet and GeoPackages are read from files only: give
+ * `{ file }` to `createParsePool`. The result depends only on the arguments. No Node modules are used, so
  * the function runs in worker threads and in browsers.
  *
  * The result has at most one note for each of these codes:
@@ -25,7 +26,8 @@ import { parseWkt } from './wkt.ts';
  * - `polygons/duplicate-ids`: polygons with the id of an earlier polygon;
  * - `polygons/crowd`: COCO crowd regions, each of which is read as one polygon.
  *
- * @throws FormatError or GeometryError of the format's reader, which names the line or the record; OutOfMemoryError
+ * @throws FormatError or GeometryError of the format's reader, which names the line or the record; FormatError
+ * `format/needs-file` if the format is only read from files; OutOfMemoryError
  * `memory/limit` if the tile takes more than `parameters.memoryBytes`.
  * @example
  * const bytes = new TextEncoder().encode('a 0,0 4,0 4,3 0,3\n');
@@ -34,19 +36,16 @@ import { parseWkt } from './wkt.ts';
 export function parseTile(bytes: Uint8Array, parameters: TileParameters): PolygonTile {
   const kinds = { bytes: anInstance(Uint8Array), parameters: someParameters };
   requireArguments('parseTile', { bytes, parameters }, kinds);
-  return READERS[parameters.format](bytes, parameters);
+  return (READERS[parameters.format] ?? parseLayerTile)(bytes, parameters);
 }
 
 type Reader = (bytes: Uint8Array, parameters: TileParameters) => PolygonTile;
 
-const READERS: Readonly<Record<ResultSetFormat, Reader>> = {
+/** Readers of formats that are not formats of polygon layers, or are read faster as a whole. */
+const READERS: Readonly<Partial<Record<ResultSetFormat, Reader>>> = {
   boundaries: (bytes, { place, memoryBytes }) => parseBoundaries(bytes, place, memoryBytes),
   wkt: (bytes, { place, memoryBytes }) => parseWkt(bytes, place, memoryBytes),
   csv: parseCsv,
-  geojson: parseLayerTile,
-  'geojson-lines': parseLayerTile,
-  topojson: parseLayerTile,
-  flatgeobuf: parseLayerTile,
   coco: parseCoco,
   png: traceLabelImage,
   nifti: traceLabelImage,

@@ -1,16 +1,15 @@
 import { parentPort } from 'node:worker_threads';
 import { flattenError } from '../bytes/flat-error.ts';
 import type { ParseReply, ParseRequest } from './parse-messages.ts';
-import { parseTile } from './parse-tile.ts';
 import type { PolygonTile } from './result-set.ts';
-import { bytesOf } from './tile-bytes.ts';
+import { readTile } from './tile-bytes.ts';
 
 const port = parentPort!;
 
-port.on('message', ({ source, parameters }: ParseRequest) => {
+port.on('message', async ({ source, parameters }: ParseRequest) => {
   let tile: PolygonTile;
   try {
-    tile = parseTile(bytesOf(source, parameters.memoryBytes), parameters);
+    tile = await readTile(source, parameters);
   } catch (error) {
     port.postMessage({ error: flattenError(error) } satisfies ParseReply);
     return;

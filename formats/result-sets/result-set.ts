@@ -15,6 +15,7 @@ import {
   someOptions,
 } from '../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
+import { POLYGON_LAYER_FORMATS, type PolygonLayerFormat } from '../polygons/polygon-layer.ts';
 
 export type { TextColumn } from '../../algorithms/text-column.ts';
 
@@ -29,25 +30,10 @@ export interface PolygonTile {
 }
 
 /** The formats of result sets. */
-export type ResultSetFormat =
-  | 'geojson'
-  | 'geojson-lines'
-  | 'topojson'
-  | 'flatgeobuf'
-  | 'wkt'
-  | 'csv'
-  | 'boundaries'
-  | 'png'
-  | 'nifti'
-  | 'coco';
+export type ResultSetFormat = PolygonLayerFormat | 'boundaries' | 'png' | 'nifti' | 'coco';
 
 export const RESULT_SET_FORMATS: readonly ResultSetFormat[] = [
-  'geojson',
-  'geojson-lines',
-  'topojson',
-  'flatgeobuf',
-  'wkt',
-  'csv',
+  ...POLYGON_LAYER_FORMATS,
   'boundaries',
   'png',
   'nifti',
@@ -96,11 +82,13 @@ export interface TileParameters {
   /** Size of the image in pixels, if the file states it beside the polygons, as COCO does. */
   readonly image?: Pick<ImageSize, 'width' | 'height'> | undefined;
   /**
-   * Names of two columns of a CSV file: `geometryColumn` contains the WKT, and `idColumn` contains the ids. By default,
-   * both are detected from the header.
+   * Names of two columns: `geometryColumn` contains the geometries of a CSV file or of GeoParquet, and `idColumn` contains
+   * the ids, which may be a property of features. By default, the header says both.
    */
   readonly geometryColumn?: string | undefined;
   readonly idColumn?: string | undefined;
+  /** Name of the layer to read from a file with several, such as a GeoPackage. */
+  readonly layer?: string | undefined;
   /**
    * What forms one polygon of a label image: a 4-connected component of equal labels (`components`, default), or all
    * pixels with the same label (`labels`).
@@ -125,11 +113,12 @@ const anImageSize: Kind = aRecord<NonNullable<TileParameters['image']>>({ width:
 /** Validators of those parameters of `parseTile` that are also options of `openResultSet`. */
 export const tileKinds: Pick<
   FieldKinds<TileParameters>,
-  'format' | 'geometryColumn' | 'idColumn' | 'regions' | 'memoryBytes'
+  'format' | 'geometryColumn' | 'idColumn' | 'layer' | 'regions' | 'memoryBytes'
 > = {
   format: aWord(RESULT_SET_FORMATS),
   geometryColumn: optional(aText),
   idColumn: optional(aText),
+  layer: optional(aText),
   regions: optional(aWord(['components', 'labels'])),
   memoryBytes: optional(aPositive()),
 };

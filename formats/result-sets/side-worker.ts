@@ -4,10 +4,9 @@ import { tileSide } from '../../algorithms/cross-compare/tile-side.ts';
 import type { FillRule } from '../../algorithms/geometry/polygons.ts';
 import { flattenError } from '../bytes/flat-error.ts';
 import { parseLabels } from './label-image.ts';
-import type { ParseReply, ParseRequest } from './parse-messages.ts';
-import { parseTile } from './parse-tile.ts';
+import type { ParseReply, ParseRequest, TileBytes } from './parse-messages.ts';
 import type { TileParameters } from './result-set.ts';
-import { bytesOf } from './tile-bytes.ts';
+import { bytesOf, readTile } from './tile-bytes.ts';
 
 /** Parameters for preparing a tile of one result set on a worker thread. Two result sets are then compared. */
 export interface SideParameters extends TileParameters {
@@ -24,10 +23,10 @@ type SideReply = ParseReply<TileSide>;
 
 const port = parentPort!;
 
-port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters: SideParameters }) => {
+port.on('message', async ({ source, parameters }: ParseRequest & { readonly parameters: SideParameters }) => {
   let tile: TileSide;
   try {
-    tile = readSide(bytesOf(source, parameters.memoryBytes), parameters);
+    tile = await readSide(source, parameters);
   } catch (error) {
     port.postMessage({ error: flattenError(error) } satisfies SideReply);
     return;
@@ -38,10 +37,13 @@ port.on('message', ({ source, parameters }: ParseRequest & { readonly parameters
 // Called if a message cannot be deserialized, because a buffer of the message was transferred to another thread.
 port.on('messageerror', (error) => port.postMessage({ error: flattenError(error) } satisfies SideReply));
 
-function readSide(bytes: Uint8Array, { pixelSize, fill, countsLabels, ...parameters }: SideParameters): TileSide {
-  if (countsLabels) return parseLabels(bytes, parameters);
+async function readSide(
+  source: TileBytes,
+  { pixelSize, fill, countsLabels, ...parameters }: SideParameters,
+): Promise<TileSide> {
   const { place, memoryBytes } = parameters;
-  return tileSide(parseTile(bytes, parameters), { pixelSize, fill, memoryBytes, place });
+  if (countsLabels) return parseLabels(bytesOf(source, memoryBytes), parameters);
+  return tileSide(await readTile(source, parameters), { pixelSize, fill, memoryBytes, place });
 }
 
 function buffersOf({ ids, regions, labels }: TileSide): ArrayBuffer[] {

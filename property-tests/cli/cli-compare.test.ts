@@ -1,7 +1,9 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { tableFromIPC } from '@uwdata/flechette';
 import { encode } from 'fast-png';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { HAS_SQLITE } from '../support/binary-layers-support.ts';
 import { openWorkshop, rectangle, type Workshop } from '../support/cli-support.ts';
 import { parseCsv } from '../support/parse-csv.ts';
 
@@ -44,6 +46,33 @@ describe('quadrille compare', () => {
     expect(polygons).toMatch(/^6 polygons in .*human, 3 missing from .*model; 9 polygons in .*model, 6 missing from/);
     expect(matches).toBe('2 matches from 0.5 on (optimal): precision 0.222, recall 0.333, F1 0.267, mean IoU 0.625.');
     expect(run).toMatch(/^3 tiles, \d+\.\d s on reference\.$/);
+  });
+
+  const FIXTURES = join(import.meta.dirname, '..', 'fixtures', 'polygon-layers');
+  test.each(['shapes.shp', 'shapes.parquet', 'shapes.fgb', ...(HAS_SQLITE ? ['shapes.gpkg'] : [])])(
+    'gives the same figures for %s as for the same polygons in GeoJSON',
+    async (file) => {
+      await shop.write('moved.txt', 'a 9.6,47.3 11.7,47.3 11.7,47.9 9.6,47.9\n');
+      const figures = async (set: string): Promise<unknown> => {
+        const options = ['--id-column', 'code', '--pixel-size', '0.001', '--out', '-'];
+        const {
+          source: _source,
+          notes: _notes,
+          ...same
+        } = JSON.parse(await answer(compare(set, '@moved.txt', ...options)));
+        return same;
+      };
+      expect(await figures(join(FIXTURES, file))).toEqual(await figures(join(FIXTURES, 'shapes.geojson')));
+    },
+  );
+
+  test('compares two layers of one file, in GeoPackage where Node has SQLite', async () => {
+    const file = join(FIXTURES, 'shapes.gpkg');
+    const layers = ['--layer-a', 'shapes', '--layer-b', 'shapes', '--id-column', 'code', '--pixel-size', '0.01'];
+    const both = await compare(file, file, ...layers);
+    expect(both).toMatchObject(HAS_SQLITE ? { exitCode: 0, stdout: '1\n' } : { exitCode: 2, stdout: '' });
+    expect(both.stderr).toContain(HAS_SQLITE ? '3 matches' : 'Node 24');
+    expect(await compare(file, file, '--layer-a', 'none')).toMatchObject({ exitCode: 2, stdout: '' });
   });
 
   test('prints no header of a table before it refuses an input', async () => {

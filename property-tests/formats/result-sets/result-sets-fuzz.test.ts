@@ -22,7 +22,9 @@ const segmentations = [
 ];
 
 /** A valid file of each format. */
-const VALID: Readonly<Record<Exclude<ResultSetFormat, 'nifti'>, Uint8Array>> = {
+const VALID: Readonly<
+  Record<Exclude<ResultSetFormat, 'nifti' | 'shapefile' | 'zipped-shapefile' | 'geoparquet' | 'geopackage'>, Uint8Array>
+> = {
   boundaries: text('a 0,0 9,0 9,4.5e0 | 1,1 2,1 2,-2\n# comment\r\nb: 10,10 20,10 20,20;\n'),
   wkt: text(
     'SRID=4326;POLYGON Z ((0 0 1, 9 0 1, 9 4.5 1, 0 0 1), (1 1 1, 2 1 1, 2 2 1, 1 1 1))\nMULTIPOLYGON EMPTY\nPOINT (1 2)',
