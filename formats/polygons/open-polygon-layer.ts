@@ -66,7 +66,7 @@ import {
  * if a record, or a topology, would take more than `options.memoryBytes`.
  * @throws UsageError if the requested layer does not exist, or if the file has several layers and none is requested.
  * @example
- * const layer = await openPolygonLayer('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
+ * const layer = await openPolygonLayer('examples/counties-10m.json', { layer: 'counties' });
  * let polygons = 0;
  * for await (const { zones } of layer.batches()) polygons += zones.names.length;
  * [layer.format, polygons]; // ['topojson', 3231]
@@ -81,8 +81,8 @@ export async function openPolygonLayer(file: string, options: PolygonLayerOption
  * Duplicate names are also noted (`zones/duplicate-names`).
  *
  * @example
- * const { zones } = await readPolygonLayer('node_modules/us-atlas/states-10m.json', { layer: 'states', id: 'name' });
- * [zones.names.length, zones.names[0]]; // [56, 'Alabama']
+ * const { zones } = await readPolygonLayer('examples/counties-10m.json', { layer: 'states', id: 'name' });
+ * [zones.names.length, zones.names[0]]; // [56, 'Arizona']
  */
 export async function readPolygonLayer(file: string, options: PolygonLayerOptions = {}): Promise<ReadZones> {
   requireArguments('readPolygonLayer', { file, options }, { file: aText, options: LAYER_OPTIONS });

@@ -42,7 +42,7 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * @throws UsageError if the requested layer does not exist, or if the file has several layers and none is requested;
  * the message lists the layers.
  * @example
- * const { zones, notes } = await readZones('node_modules/us-atlas/counties-10m.json', { layer: 'counties' });
+ * const { zones, notes } = await readZones('examples/counties-10m.json', { layer: 'counties' });
  * zones.names[0]; // '04015'
  */
 export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {

