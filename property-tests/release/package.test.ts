@@ -96,7 +96,7 @@ describe('the published package', () => {
       for (const [line, text] of textOf(path.replace(/\.map$/, ''))
         .split('\n')
         .entries()) {
-        const [declaration] = /^\s*(?:export )?(?:async )?(?:function\*?|class) \w+/.exec(text) ?? [];
+        const [, declaration] = /^(?:export )?(?:async )?((?:function\*?|class) \w+)/.exec(text.trim()) ?? [];
         if (declaration === undefined) continue;
         const entry = map.findEntry(line, text.search(/\S/)) as SourceMapping;
         expect([path, line, source[entry.originalLine]]).toEqual([path, line, expect.stringContaining(declaration)]);
