@@ -85,7 +85,10 @@ What is written, one row for every query and each of its polygons, in the order 
   --count     query,count or set,polygon,count: a row for each query or polygon, also where the count is 0.
   The column id or the feature's id names a query; --id names another column or property. Without one, a query is named
   by its number in the file, from 0; skipped records are numbered too.
-  Columns are separated by commas, semicolons, tabs or bars. The names in the first line may be x, lon or longitude; y, lat
+  --points may be a layer: GeoJSON (also by lines), FlatGeobuf, a Shapefile (also in a ZIP), GeoParquet or GeoPackage, in the
+  system of the tree. A record is a Point, or a MultiPoint of one; others are refused, or skipped with --on-bad-record skip.
+  Tables of points and windows may be CSV, Parquet or Arrow.
+  Columns of CSV are separated by commas, semicolons, tabs or bars. The names in the first line may be x, lon or longitude; y, lat
   or latitude; left, minx, xmin or west, and so on. Every row has as many fields as the first. Queries have the coordinate
   system of the tree.
 

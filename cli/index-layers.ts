@@ -74,6 +74,11 @@ export async function crsBehind(layer: PolygonLayer, signal: AbortSignal): Promi
   return batches.crs;
 }
 
+/** A layer whose coordinate system is that of the whole file, which is read for it if the system is assumed so far. */
+export async function settled(layer: PolygonLayer, signal: AbortSignal): Promise<PolygonLayer> {
+  return layer.assumesCrs ? { ...layer, crs: await crsBehind(layer, signal), assumesCrs: false } : layer;
+}
+
 /** The error for two files with different coordinate systems. */
 export function crsMismatch(
   a: { readonly name: string; readonly crs: string },

@@ -2,14 +2,16 @@ import { type NoteTally, noteTally } from '../algorithms/notes.ts';
 import { turnedInto } from '../algorithms/quadrants/come-round.ts';
 import { DOMAIN_STEPS, type Domain, stepOf } from '../algorithms/quadrants/domain.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
+import type { CoordinateNames } from '../formats/polygons/point-layer.ts';
 import type { PolygonBatches, PolygonLayer, PolygonLayerOptions } from '../formats/polygons/polygon-layer.ts';
 import type { MaqFile } from '../formats/results/maq-file.ts';
-import type { CsvFile, CsvRows, CsvRowsOptions } from '../formats/text/csv-rows.ts';
+import type { CsvRows, CsvRowsOptions } from '../formats/text/csv-rows.ts';
 import type { Answers, AskedPoints, AskedWindows, QueryBatch } from './index-ask.ts';
 import { halvesOf } from './index-halves.ts';
 import { canAssume, crsBehind, crsMismatch, settleCrs } from './index-layers.ts';
 import { placeNotes } from './index-place.ts';
 import type { QueryOptions } from './index-query-arguments.ts';
+import type { RowsFile } from './index-rows.ts';
 import type { Log } from './log.ts';
 
 /** A file of queries, which are read in batches. */
@@ -27,7 +29,13 @@ export interface QuerySource {
 /** The functions that open files of queries. Tests pass replacements. */
 export interface QueryReaders {
   openLayer(file: string, options: PolygonLayerOptions): Promise<PolygonLayer>;
-  openRows(file: string, options: CsvRowsOptions): Promise<CsvFile>;
+  /** Opens rows of numbers. With `reading`, they may be the points of a layer. */
+  openRows(
+    file: string,
+    options: CsvRowsOptions,
+    reading: PolygonLayerOptions | undefined,
+    signal: AbortSignal,
+  ): Promise<RowsFile>;
 }
 
 /** Opens the file of queries that the command line names. */
@@ -38,10 +46,10 @@ export async function openQueries(
   signal: AbortSignal,
 ): Promise<QuerySource> {
   if (options.kind === 'polygons') return polygonQueries(options, file, readers, signal);
-  return rowQueries(options, options.kind, file, readers);
+  return rowQueries(options, options.kind, file, readers, signal);
 }
 
-const POINT_COLUMNS = [
+export const POINT_COLUMNS: CoordinateNames = [
   ['x', 'lon', 'longitude', 'long', 'lng', 'easting'],
   ['y', 'lat', 'latitude', 'northing'],
 ];
@@ -75,11 +83,13 @@ function maxRows(kind: 'points' | 'windows', { nodes }: MaqFile['tree']): number
 }
 
 async function rowQueries(
-  { queries, reading, tree, csv }: QueryOptions,
+  { queries, reading, tree, csv, memoryBytes }: QueryOptions,
   kind: 'points' | 'windows',
-  { domain, tree: built, sets }: MaqFile,
+  file: MaqFile,
   readers: QueryReaders,
+  opening: AbortSignal,
 ): Promise<QuerySource> {
+  const { domain, tree: built, sets } = file;
   const max = maxRows(kind, built);
   let size: number = FIRST_ROWS;
   let [beyond, flat, atEnds] = [0, 0, 0];
@@ -87,14 +97,20 @@ async function rowQueries(
   const comesRound = reading.antimeridian === 'unwrap' && isGeographic;
   const faultOf = kind === 'points' ? undefined : comesRound ? heightFault : windowFault;
   const skipping = reading.onBadRecord === 'skip' ? skippedRows(faultOf) : undefined;
-  const rows = await readers.openRows(queries, {
-    numbers: kind === 'points' ? POINT_COLUMNS : WINDOW_COLUMNS,
-    id: reading.id,
-    ...csv,
-    batchRows: () => size,
-    faultOf: skipping?.faultOf ?? faultOf,
-    onBadRow: skipping?.onBadRow,
-  });
+  const rows = await readers.openRows(
+    queries,
+    {
+      numbers: kind === 'points' ? POINT_COLUMNS : WINDOW_COLUMNS,
+      id: reading.id,
+      ...csv,
+      batchRows: () => size,
+      faultOf: skipping?.faultOf ?? faultOf,
+      onBadRow: skipping?.onBadRow,
+    },
+    kind === 'points' ? { ...reading, memoryBytes } : undefined,
+    opening,
+  );
+  if (rows.layer !== undefined) await commonSystem({ queries, reading, tree }, file, rows.layer, opening);
   return {
     totalBytes: rows.size,
     tally: noteTally(),
@@ -121,6 +137,7 @@ async function rowQueries(
       size = Math.max(MIN_ROWS, Math.min(max, GROWTH * size, fitting));
     },
     tellNotes(log) {
+      for (const note of rows.notes ?? []) log.note(note);
       skipping?.tellNotes(log);
       if (beyond > 0) {
         const [thing, why] = kind === 'points' ? ['point', 'in no polygon'] : ['window', 'without area in any polygon'];
@@ -229,16 +246,14 @@ function isWindowFlat({ left, bottom, right, top }: AskedWindows, row: number, d
   return isFlat(left[row]!, right[row]!, domain.left) || isFlat(bottom[row]!, top[row]!, domain.bottom);
 }
 
-async function polygonQueries(
-  { queries, reading, fill, tree, memoryBytes }: QueryOptions,
-  file: MaqFile,
-  readers: QueryReaders,
+/** The system of a tree. Throws if that of a layer of queries is another one. */
+async function commonSystem(
+  { queries, reading, tree }: Pick<QueryOptions, 'queries' | 'reading' | 'tree'>,
+  { sets }: MaqFile,
+  layer: PolygonLayer,
   opening: AbortSignal,
-): Promise<QuerySource> {
-  const layer = await readers.openLayer(queries, { ...reading, memoryBytes });
-  const crs = file.sets.find((set) => set.crs !== undefined)?.crs;
-  const tally = noteTally();
-  let batches: PolygonBatches | undefined;
+) {
+  const crs = sets.find((set) => set.crs !== undefined)?.crs;
   const requireSameCrs = (own: string | undefined): void => {
     if (own === undefined || crs === undefined || sameCrs(own, crs)) return;
     // `--assume-crs` can name only coordinate systems with a code. If the tree's system has no code, the system that
@@ -249,6 +264,19 @@ async function polygonQueries(
   const set = { layer, crs: layer.crs };
   await settleCrs([set], opening, crs);
   requireSameCrs(set.crs);
+  return { crs, requireSameCrs };
+}
+
+async function polygonQueries(
+  { queries, reading, fill, tree, memoryBytes }: QueryOptions,
+  file: MaqFile,
+  readers: QueryReaders,
+  opening: AbortSignal,
+): Promise<QuerySource> {
+  const layer = await readers.openLayer(queries, { ...reading, memoryBytes });
+  const { crs, requireSameCrs } = await commonSystem({ queries, reading, tree }, file, layer, opening);
+  const tally = noteTally();
+  let batches: PolygonBatches | undefined;
   return {
     totalBytes: layer.size,
     tally,

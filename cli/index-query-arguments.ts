@@ -49,8 +49,8 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
   {
     name: 'points',
     group: 'Question',
-    value: 'FILE.csv',
-    help: 'points, to find the polygons that contain them: columns x and y, or lon and lat',
+    value: 'FILE',
+    help: 'points, to find the polygons that contain them: a layer, or columns x and y, or lon and lat',
   },
   {
     name: 'windows',
@@ -98,10 +98,10 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
 const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] = [
   ['above', ['windows', 'polygons']],
   ['filter-only', ['polygons']],
-  ['layer', ['polygons']],
-  ['geometry-column', ['polygons']],
+  ['layer', ['points', 'polygons']],
+  ['geometry-column', ['points', 'polygons']],
   ['input-format', ['polygons']],
-  ['assume-crs', ['polygons']],
+  ['assume-crs', ['points', 'polygons']],
   ['fill', ['polygons']],
   ['no-header', ['points', 'windows']],
   ['decimal', ['points', 'windows']],

@@ -18,6 +18,8 @@ export interface PointsRequest {
   readonly columns: string | undefined;
   /** Name of the column with the names of points; undefined if points are named by row numbers. */
   readonly id: string | undefined;
+  /** Name of the layer, of a file with several. */
+  readonly layer: string | undefined;
 }
 
 /** The parsed command line of `quadrille neighbours`. The files that it names have not been opened. */
@@ -59,6 +61,8 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
     value: 'COLUMN',
     help: 'the column that names queries (default: row numbers from 0)',
   },
+  { name: 'layer', group: 'Input', value: 'NAME', help: 'the layer of POINTS, if the file has several' },
+  { name: 'query-layer', group: 'Input', value: 'NAME', help: 'the layer of --queries' },
   {
     name: 'metric',
     group: 'Question',
@@ -93,7 +97,7 @@ export function parseNeighboursArguments(args: readonly string[]): NeighboursOpt
   checkOneToStdout({ out, plot, json: json ? '-' : undefined }, 'Send all but one of them to a file.');
   if (plot !== undefined) checkPlotName(plot, '--plot');
   return {
-    points: { path: words[0]!, columns: text(values, 'columns'), id: text(values, 'id') },
+    points: { path: words[0]!, columns: text(values, 'columns'), id: text(values, 'id'), layer: text(values, 'layer') },
     queries: parseQueries(values),
     asked: parseAsked(values, metric),
     metric,
@@ -110,14 +114,19 @@ function parseQueries(values: OptionValues): PointsRequest | undefined {
   const path = text(values, 'queries');
   const [useless, why] =
     path === undefined
-      ? [['query-columns', 'query-id'], 'without --queries']
+      ? [['query-columns', 'query-id', 'query-layer'], 'without --queries']
       : [['with-self'], 'with --queries, because these queries are not among POINTS'];
   for (const name of useless) {
     if (!values.has(name)) continue;
     throw new UsageError('usage/contradiction', `--${name} has no effect ${why}.`, { remedy: 'Leave it out.' });
   }
   if (path === undefined) return undefined;
-  return { path, columns: text(values, 'query-columns'), id: text(values, 'query-id') };
+  return {
+    path,
+    columns: text(values, 'query-columns'),
+    id: text(values, 'query-id'),
+    layer: text(values, 'query-layer'),
+  };
 }
 
 /** Maximum value of `-k`. */

@@ -1,4 +1,5 @@
-import type { TableField, TableFile } from '../formats/tables/table-file.ts';
+import type { PointTable } from '../formats/polygons/point-layer.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { nearestName, remedyFor } from '../primitives/checks/suggest.ts';
 import { parseColumns } from './table-text/questions.ts';
@@ -23,7 +24,7 @@ export interface ColumnsOption {
  * @throws UsageError `usage/unknown-column`, `usage/no-coordinates`, `usage/not-numbers`, `usage/repeated-column`. The
  * message lists the numeric columns of the table.
  */
-export function coordinateColumns(table: TableFile, { option, given }: ColumnsOption): CoordinateColumns {
+export function coordinateColumns(table: PointTable, { option, given }: ColumnsOption): CoordinateColumns {
   const names = given === undefined ? usualColumns(table, option) : namedColumns(table, option, given);
   for (const [i, name] of names.entries()) {
     if (names.indexOf(name) < i) {
@@ -41,7 +42,7 @@ export function coordinateColumns(table: TableFile, { option, given }: ColumnsOp
  *
  * @throws UsageError `usage/unknown-column`.
  */
-export function requireIdColumn({ file, fields }: TableFile, option: string, name: string): void {
+export function requireIdColumn({ file, fields }: PointTable, option: string, name: string): void {
   const names = fields.map((field) => field.name);
   if (names.includes(name)) return;
   throw new UsageError('usage/unknown-column', `${option}: ${file} has no column "${name}".`, {
@@ -92,7 +93,7 @@ function isOneOf(pairs: readonly (readonly string[])[], names: readonly string[]
   return pairs.some((pair) => pair.every((name, i) => names[i]?.toLowerCase() === name));
 }
 
-function usualColumns(table: TableFile, option: string): string[] {
+function usualColumns(table: PointTable, option: string): string[] {
   for (const pair of [...PLANE, ...DEGREES]) {
     const found = pair.map((name) => columnCalled(table, name));
     if (!found.every((name) => name !== undefined)) continue;
@@ -114,7 +115,7 @@ function remedyOf(option: string, likely: readonly string[] | undefined): string
 }
 
 /** Finds a column by name, ignoring case. An exact match takes precedence. */
-function columnCalled({ fields, unread }: TableFile, name: string): string | undefined {
+function columnCalled({ fields, unread }: PointTable, name: string): string | undefined {
   const names = [...fields, ...unread].map((field) => field.name);
   return names.includes(name) ? name : names.find((each) => each.toLowerCase() === name);
 }
@@ -134,19 +135,20 @@ function likelyColumns(names: readonly string[]): string[] | undefined {
 }
 
 /** Splits a list of column names. Names are separated by commas, and may be in double quotes. */
-function namedColumns(table: TableFile, option: string, given: string): string[] {
+function namedColumns(table: PointTable, option: string, given: string): string[] {
   const all = [...table.fields, ...table.unread].map(({ name }) => name);
   const plain = given.split(',').map((name) => name.trim());
   return plain.every((name) => all.includes(name)) ? plain : parseColumns({ option, text: given }, all);
 }
 
-const NUMBERS: ReadonlySet<TableField['type']> = new Set(['u32', 'i32', 'f32', 'u64', 'i64', 'f64', 'decimal']);
+/** Types of columns that have numbers. */
+export const NUMBERS: ReadonlySet<TableField['type']> = new Set(['u32', 'i32', 'f32', 'u64', 'i64', 'f64', 'decimal']);
 
-function numericNames({ fields }: TableFile): string[] {
+function numericNames({ fields }: PointTable): string[] {
   return fields.filter(({ type }) => NUMBERS.has(type)).map(({ name }) => name);
 }
 
-function requireNumbers(table: TableFile, option: string, name: string): void {
+function requireNumbers(table: PointTable, option: string, name: string): void {
   // The types of columns cannot be detected in a CSV without rows.
   if (table.rows === 0) return;
   const type = table.fields.find((field) => field.name === name)?.type;

@@ -11,7 +11,9 @@ Finds the nearest points of every query, or all points within a distance, exactl
 coordinates, and compares every query with all points for more coordinates and for the metric inner. Without
 --queries, the points themselves are the queries, and a point is its own neighbour only with --with-self.
 
-POINTS and the file of queries are Parquet, Arrow IPC or CSV, recognised by their content. The points must fit in memory.
+POINTS and the file of queries are Parquet, Arrow IPC or CSV, recognised by their content, or a layer of points: GeoJSON (also
+by lines), FlatGeobuf, a Shapefile (also in a ZIP), GeoParquet or GeoPackage. A record of a layer is a Point, or a MultiPoint
+of one; others are refused, or skipped with --on-bad-record skip. Heights are not used. The points must fit in memory.
 Queries are read, answered and written batch by batch, so there may be more of them than fit.
 
 ${describe(NEIGHBOURS_SPECS)}

@@ -1,8 +1,8 @@
 import type { Coordinates } from '../algorithms/neighbours/exact/coordinates.ts';
 import { numberOf } from '../algorithms/tables/decimals.ts';
 import type { HostColumn, HostTable } from '../algorithms/tables/host-table.ts';
+import type { PointTable } from '../formats/polygons/point-layer.ts';
 import { isSet } from '../formats/tables/bits.ts';
-import type { TableFile } from '../formats/tables/table-file.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { columnAt } from './gather-rows.ts';
 
@@ -47,7 +47,7 @@ const MAX_ROWS = 2 ** 32 - 1;
  * `neighbours/too-many-rows`.
  */
 export async function* pointRows(
-  table: TableFile,
+  table: PointTable,
   { columns, id, areDegrees, onBadRecord, signal }: PointRowsOptions,
   leftOut: LeftOut,
 ): AsyncGenerator<PlacedRows, void, undefined> {
@@ -88,7 +88,7 @@ interface Numbers {
 }
 
 /** Converts a column to f64; null becomes NaN. Integers beyond 2^53 have rests. Decimals are the nearest f64. */
-function numbersOf(column: HostColumn, rows: number): Numbers {
+export function numbersOf(column: HostColumn, rows: number): Numbers {
   const numbers = new Float64Array(rows);
   // Never reached, because only numeric columns are read.
   if (column.type === 'string') return { values: numbers, rests: undefined };

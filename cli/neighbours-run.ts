@@ -1,10 +1,14 @@
 import { type HostMetric, recordOf } from '../algorithms/neighbours/metrics.ts';
 import type { Note } from '../algorithms/notes.ts';
-import type { TableField, TableFile } from '../formats/tables/table-file.ts';
+import { sameCrs } from '../formats/crs.ts';
+import type { PointTable } from '../formats/polygons/point-layer.ts';
+import type { PolygonLayerOptions } from '../formats/polygons/polygon-layer.ts';
+import type { TableField } from '../formats/tables/table-file.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { OutOfMemoryError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import { counted } from './grouped.ts';
+import { crsMismatch } from './index-layers.ts';
 import type { NeighboursOptions, PointsRequest } from './neighbours-arguments.ts';
 import {
   type ColumnsOption,
@@ -34,10 +38,18 @@ import type { CsvReading } from './table-files.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
 export interface NeighboursParts<C extends RunContext> {
-  openTable(path: string, signal: AbortSignal, csv: CsvReading): Promise<TableFile>;
+  openPoints(path: string, reading: PointReading, signal: AbortSignal): Promise<PointTable>;
   /** Opens a context whose columns take at most `memoryBytes`. */
   openContext(options: BackendOptions, memoryBytes: number): Promise<C>;
   neighbourIndex(context: C, job: NeighbourJob): Promise<NeighbourIndex>;
+}
+
+/** How to read a file of points. */
+export interface PointReading
+  extends CsvReading,
+    Pick<PolygonLayerOptions, 'id' | 'layer' | 'onBadRecord' | 'memoryBytes'> {
+  /** Whether the columns of the coordinates are named, so that the file is a table. */
+  readonly hasColumns: boolean;
 }
 
 /** The result of a search that was completed or interrupted. */
@@ -134,7 +146,7 @@ const MIN_ON_DEVICE = 2 ** 26;
 
 /** A table of points that has been opened. */
 interface OpenPoints extends AsyncDisposable {
-  readonly table: TableFile;
+  readonly table: PointTable;
   readonly columns: CoordinateColumns;
   /** The column with the names of points; undefined if there is none. */
   readonly idField: TableField | undefined;
@@ -143,15 +155,20 @@ interface OpenPoints extends AsyncDisposable {
 }
 
 async function openPoints<C extends RunContext>(
-  { onBadRecord, csv, metric }: NeighboursOptions,
-  { path, columns: given, id }: PointsRequest,
+  { onBadRecord, csv, metric, memoryBytes }: NeighboursOptions,
+  { path, columns: given, id, layer }: PointsRequest,
   option: ColumnsOption['option'],
   parts: NeighboursParts<C>,
   signal: AbortSignal,
+  like?: string,
 ): Promise<OpenPoints> {
-  const table = await parts.openTable(path, signal, csv);
+  const reading = { ...csv, id, layer, onBadRecord, memoryBytes, hasColumns: given !== undefined };
+  const table = await parts.openPoints(path, reading, signal);
   try {
-    const columns = coordinateColumns(table, { option, given });
+    const columns = coordinateColumns(table, {
+      option,
+      given: given ?? (table.layer === undefined ? like : undefined),
+    });
     const areDegrees = recordOf(metric).takesDegrees === true;
     if (areDegrees) requireDegrees(columns.names, option);
     if (id !== undefined) requireIdColumn(table, option === '--columns' ? '--id' : '--query-id', id);
@@ -181,8 +198,14 @@ async function openQueries<C extends RunContext>(
   const { queries } = options;
   if (queries === undefined) return undefined;
   const { names } = points.columns;
-  const columns = queries.columns ?? names.map((name) => `"${name.replaceAll('"', '""')}"`).join(',');
-  const asking = await openPoints(options, { ...queries, columns }, '--query-columns', parts, signal);
+  const like =
+    points.table.layer === undefined ? names.map((name) => `"${name.replaceAll('"', '""')}"`).join(',') : undefined;
+  const asking = await openPoints(options, queries, '--query-columns', parts, signal, like);
+  const [own, other] = [points, asking].map(({ table }) => table.layer?.crs);
+  if (own !== undefined && other !== undefined && !sameCrs(own, other)) {
+    await asking[Symbol.asyncDispose]();
+    throw crsMismatch({ name: points.table.file, crs: own }, { name: asking.table.file, crs: other });
+  }
   if (asking.columns.names.length === names.length) return asking;
   await asking[Symbol.asyncDispose]();
   throw new UsageError('usage/dimensions', 'Points and queries have different numbers of coordinates.', {

@@ -62,7 +62,7 @@ function fromTerminal(): UsageError {
 }
 
 export const neighboursParts: NeighboursParts<Context> = {
-  openTable,
+  openPoints: imported(async () => (await import('./neighbours-open.ts')).openPointFile),
   async openContext(options, memoryBytes) {
     const { open } = await import('../on-node.ts');
     // If a search does not fit in device memory, dividing the search is faster than moving (spilling) columns to the
@@ -96,7 +96,7 @@ export const infoParts: InfoParts = {
 export const queryParts: QueryParts<Context> = {
   openTree: infoParts.openTree,
   openLayer: buildParts.openLayer,
-  openRows: imported(async () => (await import('../formats/text/csv-rows.ts')).openCsvRows),
+  openRows: imported(async () => (await import('./index-rows.ts')).openRows),
   openContext,
   askTree: imported(async () => (await import('./index-ask.ts')).askTree),
 };

@@ -10,12 +10,25 @@ export interface PositionLayout {
 
 const XY: PositionLayout = { stride: 16, little: true };
 
+/** Reads a ring as {@link readPositions} does. */
+export function readBinaryRing(
+  columns: LayerColumns,
+  view: DataView,
+  start: number,
+  positions: number,
+  at: FeaturePlace,
+  layout?: PositionLayout,
+): void {
+  readPositions(columns, view, start, positions, at, layout);
+  endRing(columns);
+}
+
 /**
- * Reads a ring as a sequence of positions, whose first two numbers are f64. Default: little-endian pairs.
+ * Appends a sequence of positions to the current ring, whose first two numbers are f64. Default: little-endian pairs.
  *
  * @throws GeometryError if a coordinate is not finite, RangeError if the bytes end too early.
  */
-export function readBinaryRing(
+export function readPositions(
   columns: LayerColumns,
   view: DataView,
   start: number,
@@ -35,7 +48,6 @@ export function readBinaryRing(
     y[length + position] = north;
   }
   vertices.length += positions;
-  endRing(columns);
 }
 
 function notFinite(x: number, y: number, at: FeaturePlace): GeometryError {

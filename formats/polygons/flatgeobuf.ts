@@ -2,7 +2,7 @@ import { FormatError } from '../../primitives/checks/errors.ts';
 import { beginsWith, viewOf } from '../bytes/byte-arrays.ts';
 import type { Steps } from '../bytes/steps.ts';
 import { attributeColumns } from './attribute-columns.ts';
-import { readBinaryRing } from './binary-rings.ts';
+import { readBinaryRing, readPositions } from './binary-rings.ts';
 import { bytesThere, closeWindow, openWindow } from './byte-window.ts';
 import { type FeaturePlace, type FoundGeometries, NO_GEOMETRY } from './feature.ts';
 import { type FlatTable, rootTable, tableAt, tableField, u8Field, type Vector, vectorField } from './flatbuffer.ts';
@@ -20,7 +20,9 @@ import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-
 import type { PolygonFormat } from './polygon-format.ts';
 import { requireStraight } from './straight-edges.ts';
 
+const POINT = 1;
 const POLYGON = 3;
+const MULTI_POINT = 4;
 const MULTI_POLYGON = 6;
 const COLLECTION = 7;
 const MULTI_SURFACE = 12;
@@ -32,6 +34,7 @@ export const FLATGEOBUF: PolygonFormat = {
   name: 'flatgeobuf',
   title: 'FlatGeobuf',
   endings: ['.fgb'],
+  hasPoints: true,
   isBinary: true,
   tells: ({ head }) => beginsWith(head, 0, FLATGEOBUF_MAGIC),
   open: openFlatGeobuf,
@@ -126,6 +129,10 @@ function readGeometry(
       if (8 * parts > bytes) throw damaged('parts that overlap', at);
       const kind = type === MULTI_POLYGON ? PART : 0;
       for (let part = members.length - 1; part >= 0; part--) pending.push([tableAt(members, part), kind]);
+    } else if (columns.takesPoints && (type === POINT || type === MULTI_POINT)) {
+      const xy = vectorField(next, 1, 8);
+      if (xy.length % 2 !== 0) throw damaged(`${xy.length} coordinates`, at);
+      readPositions(columns, xy.view, xy.start, xy.length / 2, at);
     } else {
       requireStraight(type, at);
       found.others++;

@@ -66,6 +66,10 @@ function readGeometry(
       const depth = next.type === 'Polygon' ? 3 : 4;
       if (split === undefined) readCoordinates(columns, arrayMember(next, 'coordinates', at), depth, at);
       else takeCoordinates(columns, arrayMember(next, 'coordinates', at), depth, split, at);
+    } else if (columns.takesPoints && (next.type === 'Point' || next.type === 'MultiPoint')) {
+      const coordinates = arrayMember(next, 'coordinates', at);
+      if (next.type === 'MultiPoint') appendPositions(columns.vertices, coordinates, at);
+      else if (coordinates.length > 0) appendPositions(columns.vertices, [coordinates], at);
     } else found.others++;
   }
   return found;

@@ -15,6 +15,7 @@ export const GEOJSON: PolygonFormat = {
   name: 'geojson',
   title: 'GeoJSON',
   endings: ['.geojson', '.json'],
+  hasPoints: true,
   isLayered: true,
   tells: ({ json }) => json !== undefined,
   open: openGeoJson,

@@ -21,6 +21,7 @@ export const GEOJSON_LINES: PolygonFormat = {
   name: 'geojson-lines',
   title: 'GeoJSON with one Feature per line',
   endings: ['.ndjson', '.jsonl', '.ldjson', '.ndgeojson', '.geojsonl', '.geojsonld', '.geojsons', '.geojsonseq'],
+  hasPoints: true,
   *tells({ head, start, json, ending, window }) {
     if (head[start] === RECORD_SEPARATOR) return true;
     const isNamedSo = GEOJSON_LINES.endings.includes(ending);

@@ -9,6 +9,7 @@ export const GEOPACKAGE: PolygonFormat = {
   name: 'geopackage',
   title: 'GeoPackage',
   endings: ['.gpkg'],
+  hasPoints: true,
   isBinary: true,
   isLayered: true,
   needsFile: true,

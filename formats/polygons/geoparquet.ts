@@ -9,6 +9,7 @@ export const GEOPARQUET: PolygonFormat = {
   name: 'geoparquet',
   title: 'GeoParquet',
   endings: ['.parquet', '.geoparquet'],
+  hasPoints: true,
   isBinary: true,
   needsFile: true,
   hasColumns: true,

@@ -19,6 +19,8 @@ export interface LayerColumns {
   mayJump: boolean;
   /** Whether a ring whose longitudes jump by more than 180° is read as crossing the antimeridian. */
   unwraps: boolean;
+  /** Whether records are points: each is a polygon of one ring with one vertex, or of none if it is empty. */
+  takesPoints: boolean;
   /**
    * Number of records with polygons read so far. `others` is the number of records that were left out because they
    * have only points and lines.
@@ -40,6 +42,7 @@ export function emptyLayer(): LayerColumns {
     noticed: [],
     mayJump: false,
     unwraps: false,
+    takesPoints: false,
     polygons: 0,
     others: 0,
   };

@@ -208,7 +208,13 @@ export interface ForZones {
   /** Receives the attributes of polygons, if they are wanted. */
   readonly attributes?: AttributeReader | undefined;
   /** What notes call a polygon. Default `polygon`. */
-  readonly noun?: 'polygon' | 'zone' | undefined;
+  readonly noun?: 'polygon' | 'zone' | 'point' | undefined;
+  /**
+   * Whether the records are points, of which each is read as a polygon of one vertex, and an empty one as a polygon without
+   * rings. Records that are wrong and left out are read as empty ones, so that records are numbered by their place. Default
+   * false.
+   */
+  readonly arePoints?: boolean | undefined;
   /**
    * Whether the layer is a tile: it may have no polygons, and a feature whose `id` cannot name it is named by its property
    * `id`, if that can. Default false.

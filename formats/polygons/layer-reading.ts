@@ -1,8 +1,10 @@
+import { quoteName } from '../../algorithms/quoted-names.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
 import type { Steps } from '../bytes/steps.ts';
 import { leaveOut } from '../left-out.ts';
 import type { ByteWindow } from './byte-window.ts';
 import type { FoundGeometries } from './feature.ts';
-import { dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
+import { beginPolygon, dropPolygon, endPolygon, type LayerColumns } from './layer-columns.ts';
 import type { ForZones, LayerInput } from './layer-input.ts';
 import type { PolygonLayerOptions } from './polygon-layer.ts';
 
@@ -48,6 +50,9 @@ export function readRecord(reading: Reading, index: number, read: () => void): v
     const { columns, firstErrors, options } = reading;
     leaveOut(error, index, options.onBadRecord, { tally: columns.tally, firstErrors });
     dropPolygon(columns);
+    if (!columns.takesPoints) return;
+    beginPolygon(columns, String(index));
+    endPolygon(columns);
   }
 }
 
@@ -55,8 +60,20 @@ export function readRecord(reading: Reading, index: number, read: () => void): v
  * Completes the current polygon. If its record has only points and lines, the polygon is removed instead. Returns whether
  * it is kept.
  */
-export function endRecord({ columns }: Reading, { polygons, others }: FoundGeometries): boolean {
+export function endRecord({ columns, input }: Reading, { polygons, others }: FoundGeometries): boolean {
   const name = columns.names.at(-1)!;
+  if (columns.takesPoints) {
+    const { ringVertices, ringParts, vertices } = columns;
+    const points = vertices.length - ringVertices.at(-1)!;
+    if (polygons + others > 0 || points > 1)
+      throw notPoint(name, polygons + others > 0 ? undefined : points, input.file);
+    if (points === 1) {
+      ringVertices.push(vertices.length);
+      ringParts.push(0);
+    }
+    endPolygon(columns);
+    return true;
+  }
   if (others > 0 && polygons === 0) {
     dropPolygon(columns);
     columns.others++;
@@ -67,4 +84,13 @@ export function endRecord({ columns }: Reading, { polygons, others }: FoundGeome
   if (polygons > 0) columns.polygons++;
   endPolygon(columns);
   return true;
+}
+
+function notPoint(name: string, points: number | undefined, file: string): FormatError {
+  return new FormatError('format/not-point', `The record ${quoteName(name)} is not a single point.`, {
+    expected: 'a Point, or a MultiPoint of one point',
+    got: points === undefined ? 'a geometry of another kind' : `${points} points`,
+    remedy: 'Leave such records out with --on-bad-record skip, or write a record for each point.',
+    place: { file },
+  });
 }

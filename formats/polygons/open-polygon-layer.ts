@@ -221,6 +221,7 @@ function passOver(
   forZones.attributes?.begin();
   columns.mayJump = seen.isGeographic ?? isGeographicCrs(crsOf(reading, geographic));
   columns.unwraps = options.antimeridian === 'unwrap';
+  columns.takesPoints = forZones.arePoints === true;
   let latitudes = true;
   let [polygons, bytesRead] = [0, 0];
   const crs = (): string | undefined => crsOf(reading, geographic && latitudes);

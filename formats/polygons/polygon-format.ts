@@ -33,6 +33,8 @@ export interface PolygonFormat {
   readonly isBinary?: boolean;
   /** Whether its layers have names, of which the option `layer` chooses. Default: false. */
   readonly isLayered?: boolean;
+  /** Whether layers of points are read too, as points of `index` and `neighbours`. Default: false. */
+  readonly hasPoints?: boolean;
   /** Whether its geometries are in a column, which the option `geometryColumn` names. Default: false. */
   readonly hasColumns?: boolean;
   /**

@@ -3,10 +3,10 @@ import { utf8Text, viewOf } from '../bytes/byte-arrays.ts';
 import { type Steps, wait } from '../bytes/steps.ts';
 import { truncated } from '../rasters/tiff/byte-source.ts';
 import { nameText } from '../text/record-name.ts';
-import { readBinaryRing } from './binary-rings.ts';
+import { readBinaryRing, readPositions } from './binary-rings.ts';
 import { type ByteWindow, bytesThere, closeWindow, moveTo, need, offsetOf, openWindow, skipTo } from './byte-window.ts';
 import { type AttributeRecord, type AttributeTable, openAttributes } from './dbase.ts';
-import type { FeaturePlace, FoundGeometries } from './feature.ts';
+import { type FeaturePlace, type FoundGeometries, NO_GEOMETRY } from './feature.ts';
 import { beginPolygon, isFull, type LayerColumns } from './layer-columns.ts';
 import { type LayerInput, readWhole } from './layer-input.ts';
 import { endRecord, type OpenedFormat, type Reading, readRecord } from './layer-reading.ts';
@@ -36,12 +36,15 @@ const NULL_SHAPE = 0;
 const POLYGONS: ReadonlySet<number> = new Set([5, 15, 25]);
 /** Shape types without polygons: points, lines, and surface patches (MultiPatch). */
 const OTHERS: ReadonlySet<number> = new Set([1, 3, 8, 11, 13, 18, 21, 23, 28, 31]);
+const SINGLE_POINTS: ReadonlySet<number> = new Set([1, 11, 21]);
+const POINTS: ReadonlySet<number> = new Set([...SINGLE_POINTS, 8, 18, 28]);
 
 /** Shapefiles, named by their `.shp` file. */
 export const SHAPEFILE: PolygonFormat = {
   name: 'shapefile',
   title: 'a Shapefile',
   endings: ['.shp'],
+  hasPoints: true,
   isBinary: true,
   needsFile: true,
   // The index of a Shapefile begins like the file itself.
@@ -270,8 +273,19 @@ function readShape(reading: Reading, view: DataView, attribute: AttributeRecord 
   if (view.byteLength < 4) throw damaged('a kind of shape', `${view.byteLength} bytes`, at);
   const type = view.getInt32(0, true);
   if (POLYGONS.has(type)) readRings(columns, view, at);
+  else if (columns.takesPoints && POINTS.has(type)) readPoints(columns, view, type, at);
   else if (type !== NULL_SHAPE && !OTHERS.has(type)) throw damaged('a kind of shape', `type ${type}`, at);
-  if (endRecord(reading, foundIn(type))) reading.forZones.attributes?.add(attribute?.properties);
+  const found = columns.takesPoints && POINTS.has(type) ? NO_GEOMETRY : foundIn(type);
+  if (endRecord(reading, found)) reading.forZones.attributes?.add(attribute?.properties);
+}
+
+/** Reads a point, or the points of a MultiPoint, which has a bounding box and the number of points before these. */
+function readPoints(columns: LayerColumns, view: DataView, type: number, at: FeaturePlace): void {
+  const isSingle = SINGLE_POINTS.has(type);
+  const start = isSingle ? TYPE_BYTES : COUNTS + 4;
+  const points = isSingle || view.byteLength < start ? 1 : view.getUint32(COUNTS, true);
+  if (start + 16 * points > view.byteLength) throw damaged(`${points} points`, `${view.byteLength} bytes`, at);
+  readPositions(columns, view, start, points, at);
 }
 
 function foundIn(type: number): FoundGeometries {

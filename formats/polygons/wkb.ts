@@ -1,5 +1,5 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
-import { readBinaryRing } from './binary-rings.ts';
+import { readBinaryRing, readPositions } from './binary-rings.ts';
 import { describeFeature, type FeaturePlace, type FoundGeometries } from './feature.ts';
 import { beginPart, type LayerColumns } from './layer-columns.ts';
 import { requireStraight } from './straight-edges.ts';
@@ -71,8 +71,8 @@ export function readWkb(
       // A member takes five bytes at least.
       open.push({ left: countOf(cursor, head.little, 5), type, allowed: MEMBERS.get(type) });
     } else {
-      found.others++;
-      if (type === POINT) skipPoint(cursor, head);
+      if (type !== POINT || !columns.takesPoints) found.others++;
+      if (type === POINT) readPoint(columns, cursor, head);
       else if (type === LINE || type === CIRCULAR_STRING) skipLine(cursor, head);
       else throw damaged(`a geometry of type ${type}`, at);
     }
@@ -148,11 +148,14 @@ function skipLine(cursor: Cursor, { little, stride }: Head): void {
   cursor.next += positions * stride;
 }
 
-/** Skips a point. An empty one has NaN for both coordinates. */
-function skipPoint(cursor: Cursor, { little, stride }: Head): void {
+/** Reads a point if points are read, else skips it. An empty one has NaN for both coordinates. */
+function readPoint(columns: LayerColumns, cursor: Cursor, { little, stride }: Head): void {
   requireBytes(cursor, stride);
   const [x, y] = [cursor.view.getFloat64(cursor.next, little), cursor.view.getFloat64(cursor.next + 8, little)];
   if (Number.isNaN(x) !== Number.isNaN(y)) throw damaged(`a point at (${x}, ${y})`, cursor.at);
+  if (columns.takesPoints && !Number.isNaN(x)) {
+    readPositions(columns, cursor.view, cursor.next, 1, cursor.at, { stride, little });
+  }
   cursor.next += stride;
 }
 

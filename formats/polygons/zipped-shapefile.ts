@@ -10,6 +10,7 @@ export const ZIPPED_SHAPEFILE: PolygonFormat = {
   name: 'zipped-shapefile',
   title: 'a zipped Shapefile',
   endings: ['.zip', '.shz'],
+  hasPoints: true,
   isBinary: true,
   isLayered: true,
   needsFile: true,

@@ -47,7 +47,8 @@ import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
 export async function openTable(path: string, options: TableOptions = {}): Promise<TableFile> {
   requireArguments('openTable', { path, options }, ARGUMENTS);
   options.signal?.throwIfAborted();
-  const format = options.format ?? (await formatOf(path));
+  const format = options.format ?? (await tableFormatOf(path));
+  if (format === undefined) throw emptyFile(path);
   // Each reader is imported only when needed, because importing takes longer than reading a small file.
   if (format === 'csv') return (await import('./csv/csv.ts')).openCsv(await fileInput(path), options);
   const source = await openFileBytes(path);
@@ -98,10 +99,11 @@ const ARROW_MAGIC = 'ARROW1';
 /** Marker in front of every message of an Arrow stream. Versions of Arrow before 0.15 wrote no marker. */
 const CONTINUATION = '\xff\xff\xff\xff';
 
-async function formatOf(path: string): Promise<TableFormat> {
+/** Tells the format of a table by its first bytes; undefined if there are none. */
+export async function tableFormatOf(path: string): Promise<TableFormat | undefined> {
   const source = await openFileBytes(path);
   try {
-    if (source.size === 0) throw emptyFile(path);
+    if (source.size === 0) return undefined;
     const magic = Buffer.from(await source.read(0, Math.min(MAGIC_BYTES, source.size))).toString('latin1');
     if (magic.startsWith(PARQUET_MAGIC)) return 'parquet';
     return magic.startsWith(ARROW_MAGIC) || magic.startsWith(CONTINUATION) ? 'arrow' : 'csv';

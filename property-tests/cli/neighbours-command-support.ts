@@ -51,7 +51,7 @@ interface Lent {
 
 function partsOn(context: Context, tables: Tables, batches: Batches): NeighboursParts<Lent> {
   return {
-    openTable: async (path) => tableFile(path, tables[path]!, batches.rows),
+    openPoints: async (path) => tableFile(path, tables[path]!, batches.rows),
     openContext: async () => ({ backend: context.backend, abort: () => undefined, close: async () => undefined }),
     async neighbourIndex(_, job): Promise<NeighbourIndex> {
       const index = await neighbourIndex(context, job);
