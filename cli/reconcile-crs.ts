@@ -18,11 +18,11 @@ interface InputFiles {
 }
 
 /**
- * Makes sure that zones and raster have the same coordinate reference system. If only one file states a system, the
+ * Makes sure that zones and raster have the same coordinate reference system, to which the zones have been brought. If only one file states a system, the
  * other file is assumed to have the same system, and a note says so. If `assumed` is given, both files are taken to
  * have the system `assumed`, and no error is thrown.
  *
- * @throws UsageError `input/crs-mismatch` if the files state different systems, or the raster one without a code, which
+ * @throws UsageError `input/crs-mismatch` if the rasters of a run state different systems, or the raster one without a code, which
  * may be any; also if the zones are in longitudes and latitudes, but the raster states no system and its cells cannot be.
  * @throws GeometryError `crs/no-longitudes` if the raster is in longitudes and latitudes, but the zones state no system
  * and have coordinates that cannot be latitudes.
@@ -44,6 +44,12 @@ export function reconcileCrs(
   const strange = raster.geographic ? findNoLatitude(zones.polygons.y) : undefined;
   if (strange !== undefined) throw noLongitudes(strange, zones, raster.crs, files);
   return { raster, notes: [taken('zones', 'raster', raster.crs ?? raster.ownCrs)] };
+}
+
+/** The raster with the system that the user states for it, by a code or a definition. */
+export function withStatedCrs(raster: RasterSource, crs: string | undefined): RasterSource {
+  if (crs === undefined) return raster;
+  return { ...withCrs(raster, crs), geographic: isGeographicCrs(crs) || /^\+proj=(longlat|latlong)|^GEOG/i.test(crs) };
 }
 
 function withCrs(raster: RasterSource, crs: string): RasterSource {
@@ -81,8 +87,8 @@ function noLongitudes(
 function mismatch(zones: string, raster: string, files: InputFiles): UsageError {
   return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} is in ${raster}.`, {
     remedy:
-      `Reproject the zones, for example with ogr2ogr -t_srs ${raster}; or, if both really have the same system, ` +
-      `say so with --assume-crs ${raster}.`,
+      'Count rasters of different systems in runs of their own, or warp them to one with gdalwarp -t_srs; or, if all ' +
+      `really have the same system, say so with --assume-crs ${raster}.`,
   });
 }
 
@@ -90,7 +96,7 @@ function ownMismatch(zones: string, { ownCrs, geographic }: RasterSource, files:
   const assumption = geographic ? '--assume-crs EPSG:4326' : ANY_CODE;
   return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} states ${ownCrs}.`, {
     remedy:
-      'Warp the raster to the system of the zones with gdalwarp -t_srs; or, if both really have the same system, say so ' +
+      'Say which system that is with --raster-crs EPSG:N or "+proj=…"; or, if both really have the same system, say so ' +
       `with ${assumption}.`,
   });
 }
@@ -120,7 +126,7 @@ function noDegrees(zones: string, raster: RasterSource, files: InputFiles): Usag
     {
       expected: `x from -${MAX_LONGITUDE} to ${MAX_LONGITUDE}, y from -90 to 90`,
       got: `x from ${Math.min(...x)} to ${Math.max(...x)}, y from ${Math.min(...y)} to ${Math.max(...y)}`,
-      remedy: `Reproject the zones to the system of the raster; or, if both really have the same system, say so with ${ANY_CODE}.`,
+      remedy: `Say which system the raster has with --raster-crs EPSG:N or "+proj=…"; or, if both really have the same system, say so with ${ANY_CODE}.`,
     },
   );
 }

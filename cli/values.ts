@@ -155,6 +155,11 @@ export function parseCrs(text: string, option: string): string {
   throw new UsageError('usage/crs', `${option} ${text} is not a CRS.`, { remedy: `Write it as ${option} EPSG:4326.` });
 }
 
+/** Parses a coordinate system by its code, or by a definition: a text for PROJ, or well-known text. */
+export function parseDefinedCrs(text: string, option: string): string {
+  return /^\s*(\+proj=|[A-Z]+\s*\[)/i.test(text) ? text.trim() : parseCrs(text, option);
+}
+
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
   b: 1,

@@ -29,6 +29,7 @@ import {
   isJsonFile,
   parseBands,
   parseBins,
+  parseDefinedCrs,
   parseEdges,
   parseNodata,
 } from './values.ts';
@@ -47,6 +48,10 @@ export interface ZonalOptions extends ComputeOptions {
   /** Whether the user gave bins. If not, only statistics are written. */
   readonly binsGiven: boolean;
   readonly zoneOptions: ReadingOptions;
+  /** The coordinate system of zones and rasters, whatever they say. */
+  readonly assumedCrs: string | undefined;
+  /** The coordinate system of the rasters, whatever they say. */
+  readonly rasterCrs: string | undefined;
   /** Attributes of the zones that the outputs have. Undefined: none. */
   readonly attributes: ChosenAttributes | undefined;
   readonly bands: ChosenBands;
@@ -143,6 +148,18 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     value: 'EPSG:N',
     help: 'the CRS of both files, instead of what they say',
   },
+  {
+    name: 'zones-crs',
+    group: 'Input',
+    value: 'CRS',
+    help: 'the CRS of the zones, instead of what they say: EPSG:N or "+proj=…"',
+  },
+  {
+    name: 'raster-crs',
+    group: 'Input',
+    value: 'CRS',
+    help: 'the CRS of the rasters, instead of what they say: EPSG:N or "+proj=…"',
+  },
   ANTIMERIDIAN_SPEC,
   GEOMETRY_COLUMN_SPEC,
   BAD_RECORD_SPEC,
@@ -233,7 +250,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     weights: text(values, 'weights'),
     binning: parseBinning(values),
     binsGiven: !wantsStatisticsAlone(values),
-    zoneOptions: parseReading(values),
+    ...parseSystems(values),
     attributes: parseAttributes(repeated.get('include-field')),
     bands: parsed(values, 'band', parseBands) ?? [1],
     rasterOptions: {
@@ -260,6 +277,20 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
   checkWeights(options);
   checkPlotStatistic(values);
   return options;
+}
+
+/** How zones are read, and which coordinate systems the files have. */
+function parseSystems(values: OptionValues): Pick<ZonalOptions, 'zoneOptions' | 'assumedCrs' | 'rasterCrs'> {
+  const reading = parseReading(values);
+  const { crs: assumedCrs } = reading;
+  const zonesCrs = parsed(values, 'zones-crs', parseDefinedCrs);
+  const rasterCrs = parsed(values, 'raster-crs', parseDefinedCrs);
+  if (assumedCrs !== undefined && (zonesCrs ?? rasterCrs) !== undefined) {
+    throw new UsageError('usage/contradiction', '--assume-crs is the system of both files.', {
+      remedy: 'Leave it out, and name the systems with --zones-crs and --raster-crs.',
+    });
+  }
+  return { zoneOptions: { ...reading, crs: assumedCrs ?? zonesCrs }, assumedCrs, rasterCrs };
 }
 
 function parseZonalQueue(values: OptionValues): ZonalQueueOptions | undefined {

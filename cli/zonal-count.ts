@@ -19,11 +19,14 @@ import type { RunContext } from './run-support.ts';
 import { showProgress } from './shown-progress.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
 import type { NamedRaster } from './zonal-rasters.ts';
+import type { Reprojection } from './zonal-reprojection.ts';
 
 /** What is counted. */
 export interface Counting {
   readonly options: ZonalOptions;
   readonly zones: Zones;
+  /** How the zones were brought to the system of the rasters, if it is another than theirs. */
+  readonly reprojection?: Reprojection | undefined;
   /** Attributes of the zones that the outputs have. Undefined: none. */
   readonly attributes?: readonly ZoneAttribute[] | undefined;
   /** What stands before the names of statistics, for each surface, if they are columns of one table. */
@@ -103,7 +106,8 @@ export async function countHere<C extends RunContext>(
 
 /** The weights, with the system of the raster if it is the same by another name, or was assumed. */
 function weightsOf({ weights, options }: Counting, { crs, ownCrs }: RasterSource): RasterSource | undefined {
-  const isSame = weights && (options.zoneOptions.crs !== undefined || sameCrs(crs, weights.crs));
+  const isStated = (options.assumedCrs ?? options.rasterCrs) !== undefined;
+  const isSame = weights && (isStated || sameCrs(crs, weights.crs));
   return isSame ? { ...weights, crs, ownCrs } : weights;
 }
 

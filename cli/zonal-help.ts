@@ -28,8 +28,8 @@ const NAMES: readonly string[] = [
 export const ZONAL_FIRST_HELP: string = `quadrille zonal --zones FILE --raster FILE… --stats FILE [options]
 quadrille zonal --zones FILE --raster FILE… --bins LO:HI:WIDTH [options]
 
-Statistics or histograms of the raster cells in each zone. Zones and rasters
-must share a coordinate system: ogr2ogr and gdalwarp transform files.
+Statistics or histograms of the raster cells in each zone. Zones are brought to
+the coordinate system of the rasters, if proj4 and epsg-index are installed.
 
 ${describe(FIRST_SPECS.map((spec) => ({ ...spec, help: FIRST[spec.name] ?? spec.help })))}
 
@@ -54,9 +54,13 @@ overlap. A cell has no data if its value is NaN or the nodata value of the file,
 it or an alpha band is 0 there. In a band of f32, values within rounding of the nodata value match too, as in GDAL; a note
 counts them. Bins, statistics and unique values are scaled by the scale and offset of the file, if it has them. Nodata value,
 scale, offset, placement and coordinate system in a side file of GDAL (FILE.aux.xml) win over those in the file. A world file
-(.tfw, .tifw or .wld) gives the placement of a TIFF that states none. Without --assume-crs, a raster in a coordinate system
-without an EPSG code is refused, unless the zones state no system; so is one that states no system and is too large for
-longitudes and latitudes, if the zones are in these.
+(.tfw, .tifw or .wld) gives the placement of a TIFF that states none. Without --raster-crs or --assume-crs, a raster in a
+coordinate system without an EPSG code is refused, unless the zones state no system; so is one that states no system and is too
+large for longitudes and latitudes, if the zones are in these.
+
+Zones in another coordinate system than the rasters are brought to theirs by the optional packages proj4 and epsg-index, with
+points added along edges, to within a tenth of a cell; a note says how. Systems that need a grid of shifts, or are not known
+well enough, are refused by name. All rasters of a run must have one system. --assume-crs changes no coordinates.
 
 Several rasters are given by --raster again, or by a pattern in quotes: * stands for any characters of a name, ? for one,
 [a-c] for one of these, ** for any folders; names are sorted. Each raster has its own rows, with its path in a column raster

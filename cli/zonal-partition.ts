@@ -34,6 +34,7 @@ import {
 import { Kept } from './kept.ts';
 import { sharesOf } from './memory.ts';
 import { maxBlockBytes, type RasterOptions } from './zonal-rasters.ts';
+import { aReprojection, type Reprojection, type ReprojectionParts, repeated } from './zonal-reprojection.ts';
 
 /** The id of the module whose function counts partitions. */
 export const ZONAL_MODULE = 'quadrille.zonal';
@@ -45,6 +46,7 @@ export interface ZonalPartition {
   readonly part: SurfacePart;
   readonly zones: FileFacts;
   readonly zoneOptions: ReadingOptions;
+  readonly reprojection: Reprojection | undefined;
   readonly raster: RasterFacts;
   readonly rasterOptions: RasterOptions;
   readonly binning: Binning;
@@ -98,6 +100,7 @@ const somePartition: Kind = aRecord<ZonalPartition>({
     antimeridian: optional(aWord(['as-written', 'unwrap'])),
     onBadRecord: optional(aWord(['stop', 'skip'])),
   }),
+  reprojection: optional(aReprojection),
   raster: aRecord<RasterFacts>({
     files: anArrayOf(someFileFacts),
     stated: aText,
@@ -116,7 +119,7 @@ const somePartition: Kind = aRecord<ZonalPartition>({
 });
 
 /** The functions of other floors that a worker uses. */
-export interface PartitionParts {
+export interface PartitionParts extends ReprojectionParts {
   readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
   openRaster(
     path: string,
@@ -151,10 +154,13 @@ export function zonalModule(parts: PartitionParts, memoryBytes: number): ZonalMo
   const rasters = new Kept<RasterSource>(KEPT.rasters, (raster) => raster.close());
 
   const useZones = <R>(partition: ZonalPartition, body: (zones: ReadZones['zones'], key: string) => Promise<R>) => {
-    const { zones: file, zoneOptions } = partition;
-    const key = JSON.stringify([file, zoneOptions]);
-    const read = async (): Promise<ReadZones['zones']> =>
-      (await parts.readZones(file.path, { ...zoneOptions, memoryBytes })).zones;
+    const { zones: file, zoneOptions, reprojection } = partition;
+    const { onBadRecord } = zoneOptions;
+    const key = JSON.stringify([file, zoneOptions, reprojection]);
+    const read = async (): Promise<ReadZones['zones']> => {
+      const found = await parts.readZones(file.path, { ...zoneOptions, memoryBytes });
+      return (reprojection ? await repeated(found, reprojection, { onBadRecord, memoryBytes }, parts) : found).zones;
+    };
     return zones.use(key, read, (found) => body(found, key));
   };
   const useRaster = <R>({ raster, rasterOptions }: ZonalPartition, body: (raster: RasterSource) => Promise<R>) => {

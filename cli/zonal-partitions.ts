@@ -86,7 +86,7 @@ export async function* partitionsOf(
 }
 
 function plannedPartition(
-  { options }: Counting,
+  { options, reprojection }: Counting,
   facts: InputFacts,
   surface: number,
   { path, band, raster, opened }: CountedRaster,
@@ -103,6 +103,7 @@ function plannedPartition(
       part,
       zones: facts.zones,
       zoneOptions,
+      reprojection,
       raster: {
         files: facts.rasters.get(path)!,
         stated: statedBy(opened),

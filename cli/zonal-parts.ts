@@ -6,6 +6,7 @@ import type { ZonalParts } from './zonal.ts';
 
 export const zonalParts: ZonalParts<Context> = {
   readZones: imported(async () => (await import('../formats/polygons/read-zones.ts')).readZones),
+  reprojectZones: imported(async () => (await import('../formats/polygons/reproject-zones.ts')).reprojectZones),
   openRaster: imported(async () => (await import('../formats/rasters/open-raster.ts')).openRaster),
   openContext,
   openQueue: async ({ url, folder, queue }) =>

@@ -238,7 +238,7 @@ function manifestOf(options: ZonalOptions, { zones, rasters }: InputFacts): Omit
 
 /** The options that change what is counted, as texts. */
 function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] {
-  const { merge, binning, zoneOptions, bands, rasterOptions, fill, pixels } = options;
+  const { merge, binning, zoneOptions, assumedCrs, rasterCrs, bands, rasterOptions, fill, pixels } = options;
   const { layer, id, crs, antimeridian, onBadRecord } = zoneOptions;
   const { nodata, mask, raw } = rasterOptions;
   const chosen = statisticsOf(options);
@@ -253,7 +253,9 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
     '--nodata': `${nodata}`,
     '--mask': mask,
     '--raw': `${raw}`,
-    '--assume-crs': `${crs}`,
+    '--assume-crs': `${assumedCrs}`,
+    '--zones-crs': `${assumedCrs === undefined ? crs : undefined}`,
+    '--raster-crs': `${rasterCrs}`,
     '--antimeridian': `${antimeridian}`,
     '--on-bad-record': `${onBadRecord}`,
     '--fill': fill,

@@ -5,6 +5,7 @@ import type { Note } from '../algorithms/notes.ts';
 import { isWebAddress } from '../formats/bytes/file-error.ts';
 import { requirePlot } from '../formats/charts/plot-packages.ts';
 import { sameCrs } from '../formats/crs.ts';
+import type { ReprojectionGrid } from '../formats/polygons/reproject-zones.ts';
 import type { ReadZones, ZoneOptions } from '../formats/polygons/zones.ts';
 import type { RowsOf } from '../formats/results/zonal-json.ts';
 import type { FileChunks } from '../formats/text/text-chunks.ts';
@@ -12,7 +13,7 @@ import { UsageError } from '../formats/usage-error.ts';
 import type { BackendOptions } from './arguments.ts';
 import { sharesOf } from './memory.ts';
 import { noteTaker } from './note-taker.ts';
-import { reconcileCrs } from './reconcile-crs.ts';
+import { reconcileCrs, withStatedCrs } from './reconcile-crs.ts';
 import { filesAmong, openContext, type RunContext, type Surroundings, stageRun } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { isJsonFile } from './values.ts';
@@ -35,10 +36,14 @@ import {
   type RasterOptions,
   rasterFiles,
 } from './zonal-rasters.ts';
+import { checksumOf, type ReprojectionParts, targetOf } from './zonal-reprojection.ts';
 import { type ZonalSummary, zonalSummary } from './zonal-summary.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
-export interface ZonalParts<C extends RunContext> extends CountParts<C>, Omit<QueueParts, 'openRaster'> {
+export interface ZonalParts<C extends RunContext>
+  extends CountParts<C>,
+    ReprojectionParts,
+    Omit<QueueParts, 'openRaster'> {
   readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
   openRaster(
     path: string,
@@ -147,8 +152,8 @@ async function compute<C extends RunContext>(
   // rejections.
   for (const part of [opening, weighing, starting]) part?.catch(() => {});
   try {
-    const { zones, notes: zoneNotes, attributes: read } = await reading;
-    take(zoneNotes);
+    const stated = await reading;
+    take(stated.notes);
     signal.throwIfAborted();
     const opened = await opening;
     take(notesOnRasters(opened.map(({ path, raster }) => ({ path, notes: raster.notes }))));
@@ -156,7 +161,16 @@ async function compute<C extends RunContext>(
     take(
       (given?.notes ?? []).map((note) => ({ ...note, message: `${given!.file ?? options.weights}: ${note.message}` })),
     );
-    const reconciled = reconcileAll(options, zones, opened);
+    const known = opened.map(({ raster }) => withStatedCrs(raster, options.rasterCrs));
+    const target = options.assumedCrs === undefined ? targetOf(stated.zones.crs, known) : undefined;
+    const {
+      zones,
+      attributes: read,
+      notes: zoneNotes,
+    } = target ? await broughtTo(target, stated, options, parts) : stated;
+    take(zoneNotes.slice(stated.notes.length));
+    signal.throwIfAborted();
+    const reconciled = reconcileAll(options, zones, opened, known);
     take(notesOnRasters(reconciled));
     signal.throwIfAborted();
     const context = await starting;
@@ -170,6 +184,7 @@ async function compute<C extends RunContext>(
     const counting: Counting = {
       options,
       zones,
+      reprojection: target && { ...target, crs: target.crs!, checksum: checksumOf(zones.polygons) },
       attributes: read && attributes,
       prefixes,
       surfaces,
@@ -215,15 +230,26 @@ function openRaster<C extends RunContext>(
   return parts.openRaster(path, { ...rasterOptions, band, ...limits });
 }
 
+/** Brings zones to the system of the rasters. */
+function broughtTo<C extends RunContext>(
+  target: ReprojectionGrid,
+  read: ReadZones,
+  { zoneOptions: { onBadRecord }, memoryBytes }: ZonalOptions,
+  parts: ZonalParts<C>,
+): Promise<ReadZones> {
+  return parts.reprojectZones(read, target, { onBadRecord, memoryBytes });
+}
+
 /** Rasters with the system that they share with the zones, and notes on it. */
 function reconcileAll(
   options: ZonalOptions,
   zones: Zones,
   opened: readonly NamedRaster[],
+  known: readonly RasterSource[],
 ): (CountedRaster & { readonly notes: readonly Note[] })[] {
-  const reconciled = opened.map(({ path, band, raster }) => {
+  const reconciled = opened.map(({ path, band, raster }, at) => {
     const files = { zones: options.zones, raster: path };
-    return { path, band, opened: raster, ...reconcileCrs(zones, raster, options.zoneOptions.crs, files) };
+    return { path, band, opened: raster, ...reconcileCrs(zones, known[at]!, options.assumedCrs, files) };
   });
   if (!options.merge) return reconciled;
   // Names of one system may differ. Those that do not mean the same are refused when the surface is counted.

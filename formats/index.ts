@@ -22,6 +22,7 @@ export type {
   PolygonLayerOptions,
 } from './polygons/polygon-layer.ts';
 export { readZones } from './polygons/read-zones.ts';
+export { type ReprojectionGrid, type ReprojectOptions, reprojectZones } from './polygons/reproject-zones.ts';
 export type { ChosenAttributes, ZoneAttribute } from './polygons/zone-attributes.ts';
 export { type ParseZonesOptions, parseZones, type ReadZones, type ZoneOptions } from './polygons/zones.ts';
 export { type DecodedRaster, type DecodePackedOptions, decodePackedRaster } from './rasters/decode-packed-raster.ts';

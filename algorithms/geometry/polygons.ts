@@ -65,6 +65,8 @@ export interface Zones {
   readonly polygons: Polygons;
   /** Coordinate reference system, such as `EPSG:4326` or `OGC:CRS84`; undefined if the file does not state it. */
   readonly crs: string | undefined;
+  /** The definition of `crs` that the file states, if it states one: well-known text or PROJJSON. */
+  readonly crsText?: string | undefined;
   /** File from which the zones were read, named in errors. */
   readonly file?: string | undefined;
 }
@@ -84,6 +86,7 @@ const ZONES = aRecord<Zones>({
   names: anArrayOf(aText),
   polygons: somePolygons,
   crs: optional(aText),
+  crsText: optional(aText),
   file: optional(aText),
 });
 

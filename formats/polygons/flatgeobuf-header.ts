@@ -32,6 +32,8 @@ export interface FlatGeobufHeader {
   /** Number of features; 0 if the writer of the file did not know it. */
   readonly features: number;
   readonly crs: string | undefined;
+  /** The well-known text of the coordinate system. */
+  readonly crsText: string | undefined;
 }
 
 /**
@@ -86,6 +88,7 @@ function parseHeader(bytes: Uint8Array, file: string): { header: FlatGeobufHeade
       columns: Array.from({ length: columns.length }, (_, index) => columnOf(tableAt(columns, index))),
       features: u64Field(table, 8, 0),
       crs: crsOf(tableField(table, 10)),
+      crsText: crsTextOf(tableField(table, 10)),
     };
     return { header, indexNode: u16Field(table, 9, 16) };
   } catch (cause) {
@@ -104,7 +107,11 @@ function crsOf(crs: FlatTable | undefined): string | undefined {
   const code = i32Field(crs, 1, 0);
   const name = code !== 0 ? String(code) : textField(crs, 5);
   if (name) return `${authority}:${name}`;
-  return crsOfWkt(textField(crs, 4) ?? '');
+  return crsOfWkt(crsTextOf(crs) ?? '');
+}
+
+function crsTextOf(crs: FlatTable | undefined): string | undefined {
+  return (crs && textField(crs, 4)) || undefined;
 }
 
 /** Size of an entry in the spatial index (a packed Hilbert R-tree): a box of four f64 and an offset. */

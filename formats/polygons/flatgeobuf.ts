@@ -51,8 +51,8 @@ export const FLATGEOBUF: PolygonFormat = {
 function* openFlatGeobuf(input: LayerInput): Steps<OpenedFormat> {
   const window = openWindow(input);
   try {
-    const { crs } = yield* readFlatGeobufHeader(window, input);
-    return { read: readFeatures, stated: crs, geographic: false };
+    const { crs, crsText } = yield* readFlatGeobufHeader(window, input);
+    return { read: readFeatures, stated: crs, crsText, geographic: false };
   } finally {
     yield* closeWindow(window);
   }

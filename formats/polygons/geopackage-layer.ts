@@ -48,7 +48,7 @@ export function* openGeoPackage(input: LayerInput, { layer }: PolygonLayerOption
     const found = layerOf(database, layer, input.file);
     return {
       read: (reading) => readRows(reading, found),
-      stated: crsOf(database, found.srsId),
+      ...crsOf(database, found.srsId),
       geographic: false,
     };
   } finally {
@@ -202,17 +202,20 @@ function isPackage(database: Database): boolean {
 }
 
 /** The coordinate system of a number of the package. 0 and -1 both stand for an unknown one, whatever the standard says. */
-function crsOf(database: Database, srsId: number): string | undefined {
-  if (srsId <= 0) return undefined;
+function crsOf(database: Database, srsId: number): Pick<OpenedFormat, 'stated' | 'crsText'> {
+  if (srsId <= 0) return { stated: undefined };
   const [system] = listed(
     database,
     'SELECT organization, organization_coordsys_id AS code, definition FROM gpkg_spatial_ref_sys WHERE srs_id = ?1 LIMIT 1',
     String(srsId),
   );
-  if (system === undefined) return undefined;
+  if (system === undefined) return { stated: undefined };
   const organization = String(system.organization).toUpperCase();
-  if (organization === 'EPSG' || organization === 'ESRI') return `${organization}:${String(system.code)}`;
-  return crsOfWkt(String(system.definition));
+  const crsText = String(system.definition);
+  if (organization === 'EPSG' || organization === 'ESRI') {
+    return { stated: `${organization}:${String(system.code)}`, crsText };
+  }
+  return { stated: crsOfWkt(crsText), crsText };
 }
 
 /**

@@ -40,6 +40,7 @@ export function* openGeoParquet(input: LayerInput, options: PolygonLayerOptions)
   return {
     read: (reading) => readRows(reading, footer, geometry),
     stated: geometry.crs,
+    crsText: geometry.crsText,
     geographic: geometry.isDefault && !isBeyond(geometry, 360),
   };
 }

@@ -13,6 +13,8 @@ export interface GeometryColumn {
    * that it is unknown.
    */
   readonly crs: string | null | undefined;
+  /** The stated definition of the coordinate system, as PROJJSON or well-known text. */
+  readonly crsText?: string | undefined;
   /** Whether the file leaves the coordinate system out, which stands for longitudes and latitudes. */
   readonly isDefault: boolean;
   /** Whether edges are said to be arcs of great circles. */
@@ -55,7 +57,7 @@ export function geometryColumnOf(
   return { field, others, hidden, ...found };
 }
 
-type Stated = Pick<GeometryColumn, 'crs' | 'isDefault' | 'isSpherical' | 'bounds'>;
+type Stated = Pick<GeometryColumn, 'crs' | 'crsText' | 'isDefault' | 'isSpherical' | 'bounds'>;
 
 /** The metadata "geo": the name of the primary column, and what is stated of each column. */
 interface Geo {
@@ -87,6 +89,7 @@ function byMetadata(stated: JsonObject): Stated {
   const { crs, edges, bbox } = stated;
   return {
     crs: crs === undefined || crs === null ? undefined : crsOfJson(crs),
+    crsText: isJsonObject(crs) ? JSON.stringify(crs) : typeof crs === 'string' ? crs : undefined,
     isDefault: crs === undefined,
     isSpherical: edges !== undefined && edges !== 'planar',
     bounds: boundsOf(bbox),

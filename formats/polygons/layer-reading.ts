@@ -38,6 +38,8 @@ export type LayerReader = (reading: Reading) => Steps;
 export interface OpenedFormat {
   readonly read: LayerReader;
   readonly stated: string | null | undefined;
+  /** The definition of that system, if the file has one: well-known text or PROJJSON. */
+  readonly crsText?: string | undefined;
   /** Whether coordinates are assumed to be longitudes and latitudes if no system is stated. */
   readonly geographic: boolean;
 }

@@ -182,15 +182,20 @@ function* readPass(
   let vertices = 0;
   const parts: Polygons[] = [];
   const names: string[] = [];
+  let crsText: string | undefined;
   yield* taking(pass.steps, () => {
     const { zones } = pass.take();
     parts.push(zones.polygons);
+    ({ crsText } = zones);
     vertices += zones.polygons.x.length;
     for (const name of zones.names) names.push(name);
     const needed = vertices * BYTES_PER_VERTEX + names.length * BYTES_PER_POLYGON;
     if (needed > memoryBytes) throw tooMany(needed, names.length, vertices, memoryBytes, file);
   });
-  return { pass, zones: { names, polygons: joined(parts), crs: pass.crs, file } };
+  return {
+    pass,
+    zones: { names, polygons: joined(parts), crs: pass.crs, ...(crsText !== undefined && { crsText }), file },
+  };
 }
 
 function tooMany(needed: number, polygons: number, vertices: number, allowed: number, file: string): OutOfMemoryError {
@@ -210,7 +215,7 @@ interface Seen {
 
 function passOver(
   input: LayerInput,
-  { read, stated, geographic }: OpenedFormat,
+  { read, stated, crsText, geographic }: OpenedFormat,
   { options, forZones }: Pick<Reading, 'options' | 'forZones'>,
   signal: AbortSignal | undefined,
   seen: Seen,
@@ -225,6 +230,7 @@ function passOver(
   let latitudes = true;
   let [polygons, bytesRead] = [0, 0];
   const crs = (): string | undefined => crsOf(reading, geographic && latitudes);
+  const text = options.crs === undefined && crsText !== undefined ? { crsText } : undefined;
   const steps = function* (): Steps {
     try {
       yield* read(reading);
@@ -244,7 +250,7 @@ function passOver(
       polygons += names.length;
       // A Shapefile may be read forward and backward.
       bytesRead = Math.max(bytesRead, offsetOf(window));
-      return { zones: { names, polygons: taken, crs: crs(), file: input.file }, bytesRead };
+      return { zones: { names, polygons: taken, crs: crs(), ...text, file: input.file }, bytesRead };
     },
     get crs() {
       return crs();

@@ -70,7 +70,7 @@ function* openShapefile(input: LayerInput): Steps<OpenedFormat> {
   }
   const projection = yield* wait(input.beside('.prj'));
   const text = projection === undefined ? '' : utf8Text(yield* readWhole(projection, MAX_PRJ_BYTES));
-  return { read: readShapes, stated: crsOfWkt(text), geographic: false };
+  return { read: readShapes, stated: crsOfWkt(text), crsText: text === '' ? undefined : text, geographic: false };
 }
 
 function* readShapes(reading: Reading): Steps {

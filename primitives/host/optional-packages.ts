@@ -6,8 +6,10 @@ const VERSIONS = {
   '@observablehq/plot': '0.6.17',
   '@sparticuz/chromium': '143.0.4',
   bullmq: '6.7.0',
+  'epsg-index': '2.0.0',
   ioredis: '6.0.0',
   linkedom: '0.18.12',
+  proj4: '2.22.0',
   tsx: '4.23.15',
   webgpu: '0.6.2',
 } as const;

@@ -37,7 +37,7 @@ const INPUTS: Readonly<Record<string, string | Uint8Array | object>> = {
     new Uint8Array(220_000),
   ),
   'nowhere.tif': craftedTiff({ modelPixelScale: undefined, modelTiepoint: undefined }),
-  'utm.tif': craftedTiff(),
+  'britain.tif': craftedTiff({ geoKeyDirectory: [1, 1, 0, 2, 1024, 0, 1, 1, 3072, 0, 1, 27700] }),
   'pixels.json': zone('a', rectangle(0, 0, 975, 610)),
   'swapped.json': zone('a', rectangle(35, -110, 36, -100)),
   'points.json': collection({ type: 'Feature', id: 'p', geometry: { type: 'Point', coordinates: [1, 2] } }),
@@ -103,9 +103,9 @@ const cases: readonly [what: string, changes: Options, line: RegExp][] = [
     /^raster\.tif: The format .+ got a TIFF image\. Name a file of polygons\.$/,
   ],
   [
-    'coordinate systems that differ',
-    { raster: '@utm.tif' },
-    /^zones\.json is in OGC:CRS84, but utm\.tif is in EPSG:32633\. Reproject.+-t_srs EPSG:32633.+--assume-crs EPSG:32633\.$/,
+    'coordinate systems that need a grid of shifts',
+    { raster: '@britain.tif' },
+    /^From OGC:CRS84 to EPSG:27700: .+ needs a grid of shifts \(OSTN15.+\. Transform .+ogr2ogr -t_srs EPSG:27700.+towgs84.+\.$/,
   ],
   [
     'coordinates that are not longitudes and latitudes on a geographic raster',

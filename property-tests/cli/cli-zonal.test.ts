@@ -91,6 +91,7 @@ function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
       trace.events.push('read zones');
       return readZones(path, options);
     },
+    reprojectZones: () => Promise.reject(new Error('There is one system.')),
     openRaster: async () => {
       trace.events.push('open raster');
       return { ...RASTER, close: close('raster'), ...changes.raster };
@@ -351,10 +352,9 @@ describe('a failing run', () => {
 describe('coordinate systems', () => {
   const inUtm: Partial<RasterSource> = { crs: 'EPSG:32610', geographic: false };
 
-  test('that differ are an error that names both and a remedy', async () => {
+  test('that differ are brought together before anything is counted', async () => {
     const { error, trace } = await run([], { raster: inUtm });
-    expect(exitCodeOf(error)).toBe(2);
-    expect(String(error)).toMatch(/OGC:CRS84.*EPSG:32610.*--assume-crs/);
+    expect(String(error)).toMatch(/There is one system/);
     expect(trace.events).not.toContain('count');
   });
 

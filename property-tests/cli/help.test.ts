@@ -110,7 +110,11 @@ describe('the help of commands', () => {
       expect(lines.length).toBeLessThanOrEqual(height);
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(width);
     }
-    for (const told of ['quadrille zonal --help all', '--layer NAME', 'must share a coordinate system'])
+    for (const told of [
+      'quadrille zonal --help all',
+      '--layer NAME',
+      'brought to the coordinate system of the rasters',
+    ])
       expect(page.replaceAll(/\s+/g, ' ')).toContain(told);
     for (const [, name] of page.matchAll(/--([a-z-]+)/g)) expect(ZONAL_SPECS.map((spec) => spec.name)).toContain(name);
   });

@@ -220,5 +220,21 @@ export const formatCalls: ValidCalls = {
   zonalCsv: () => ({ histogram: counts, 'options?': { 'quoteFormulas?': true, 'raster?': 'a', 'header?': false } }),
   zonalJson: () => ({ histogram: counts, run: { zones: 'a', raster: 'b', backend: 'workers', notes } }),
   parseZones: () => ({ text, 'options?': { ...layer, 'file?': 'a.json' } }),
+  reprojectZones: () => ({
+    read: {
+      zones: {
+        names: ['a'],
+        polygons: {
+          polygonRings: Uint32Array.of(0, 1),
+          ringVertices: Uint32Array.of(0, 3),
+          ...{ x: Float64Array.of(0, 1, 0), y: Float64Array.of(0, 0, 1) },
+        },
+        ...{ crs: 'EPSG:4326', 'crsText?': '+proj=longlat +datum=WGS84', 'file?': 'a.json' },
+      },
+      notes,
+    },
+    to: { crs: 'EPSG:3857', stepX: 10, stepY: -10 },
+    'options?': { 'onBadRecord?': 'skip', 'memoryBytes?': 2 ** 20 },
+  }),
   readZones: () => ({ file: path, 'options?': { ...layer, 'attributes?': ['name'] } }),
 };
