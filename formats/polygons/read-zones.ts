@@ -20,7 +20,7 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * coordinate system is `options.crs`, else the system that the file's member `crs` states (an old style of GeoJSON),
  * else OGC:CRS84. If a file without a stated system has a latitude out of range, or is of another format than GeoJSON
  * and TopoJSON,
- * the coordinate system is unknown. Points and lines are left out. A feature that has only points and lines is not a zone.
+ * the coordinate system is unknown. `reprojectZones` brings zones to that of a raster. Points and lines are left out. A feature that has only points and lines is not a zone.
  *
  * These flaws cause notes instead of errors: `polygons/other-geometry`, `zones/none`, `zones/unclosed-rings`,
  * `zones/empty-rings` (left out), `zones/zero-area-rings` (all vertices on one line), `zones/no-geometry`,

@@ -60,7 +60,7 @@ const KINDS = {
 /**
  * Brings zones to the coordinate system of a raster, by the optional package proj4. Systems are defined by their code,
  * in the optional package epsg-index (WGS 84, zones of UTM on it and EPSG:3857 need no index), else by the text that the
- * file of the zones states ({@link Zones.crsText}), or by a definition in place of the code.
+ * file of the zones states (`crsText` of zones), or by a definition in place of the code.
  *
  * Vertices are projected, and points are added along edges until the image of an edge is as good as straight, so that
  * zones stay within a tenth of a cell of what their edges are in their own system. An edge that two zones share becomes the
@@ -87,7 +87,7 @@ const KINDS = {
  * @example
  * const read = parseZones('{ "type": "Polygon", "coordinates": [[[8, 48], [10, 48], [9, 49], [8, 48]]] }');
  * const { zones, notes } = await reprojectZones(read, { crs: 'EPSG:32632', stepX: 30, stepY: -30 });
- * [zones.crs, zones.polygons.x.length, Math.round(zones.polygons.x[0]!)]; // ['EPSG:32632', 36, 425419]
+ * [zones.crs, zones.polygons.x.length, Math.round(zones.polygons.x[0]!)]; // ['EPSG:32632', 96, 425405]
  */
 export async function reprojectZones(
   read: ReadZones,

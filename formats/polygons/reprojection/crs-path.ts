@@ -36,13 +36,8 @@ export async function crsPath(from: StatedCrs, to: StatedCrs): Promise<CrsPath> 
   const [source, target] = pairs.find(([one, other]) => obstacle(one, other) === undefined) ?? pairs[0]!;
   const obstructed = obstacle(source, target);
   if (obstructed !== undefined) throw noWay(names, obstructed === source ? 0 : 1, obstructed);
-  const isSame = source.datum === target.datum;
-  for (const { system, shift } of [source, target]) {
-    // Without this, proj4 would also leave out the other's shift.
-    if (isSame) system.datum = { ...system.datum, datum_type: DATUM.unknown };
-    else if (shift === 'none' && system.datum.datum_type !== DATUM.grid) {
-      system.datum = { ...system.datum, datum_type: DATUM.none, datum_params: [0, 0, 0] };
-    }
+  if (source.datum === target.datum) {
+    for (const { system } of [source, target]) system.datum = { ...system.datum, datum_type: DATUM.unknown };
   }
   const converter = proj4(source.system, target.system);
   return {
@@ -90,7 +85,7 @@ function toldOf(source: Definition, target: Definition, names: readonly [string,
 
 const CODES = { grid: 'crs/needs-grid', unknown: 'crs/no-shift', doubtful: 'crs/doubtful-shift' } as const;
 
-function noWay(names: readonly [string, string], side: 0 | 1, { shift, shiftText }: Definition): UsageError {
+function noWay(names: readonly [string, string], side: 0 | 1, { shift, shiftText, system }: Definition): UsageError {
   const name = shown(names[side]);
   const sentence = {
     grid: `The datum of ${name} needs ${shiftText}, which is not used here.`,
@@ -101,6 +96,7 @@ function noWay(names: readonly [string, string], side: 0 | 1, { shift, shiftText
   return new UsageError(CODES[shift as keyof typeof CODES], `From ${names.map(shown).join(' to ')}: ${sentence}`, {
     remedy:
       `Transform the zones by a program that has it, for example with ogr2ogr -t_srs ${other}; or, if less accurate ` +
-      'parameters will do, state the system with them (--zones-crs, --raster-crs), as in "+proj=tmerc … +towgs84=X,Y,Z".',
+      'parameters will do, state the system with them (--zones-crs, --raster-crs), as in "+proj=tmerc … +towgs84=X,Y,Z"' +
+      `${system.a === system.b ? ', or, if latitudes on its sphere are those of WGS 84, with +nadgrids=@null' : ''}.`,
   });
 }

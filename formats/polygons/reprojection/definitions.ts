@@ -104,7 +104,7 @@ const CHECKED_SEVEN = codes(
 
 /** The systems of which three parameters, or none, differ from what PROJ has by more than the stated accuracy. */
 const DOUBTFUL = codes(
-  '3906 4127 4156 4160 4197 4198 4208 4214 4218 4227 4230 4248 4253 4275 4630 4676 4705 4741 6983 6990',
+  '3906 4127 4156 4160 4197 4198 4208 4214 4218 4227 4230 4248 4253 4275 4630 4676 4705 4741 4751 6983 6990',
 );
 
 const OTHER_MERIDIAN = 'its longitudes do not begin at Greenwich';
@@ -236,21 +236,31 @@ function datumName(text: string): string | undefined {
   return plain !== undefined && /^(wgs|world geodetic system) (19)?84( ensemble)?$/.test(plain) ? WGS84 : plain;
 }
 
+const NO_PARAMETERS = 'parameters or a grid, which its definition does not have';
+
+/** Datums on the ellipsoid of WGS 84 or GRS 80 that are farther than metres from WGS 84. */
+const FAR_DATUMS = /israel|ig05|ggrs|greek|ouvea|viet ?nam|\bngn\b|national geodetic network|kuwait utility|cyprus/;
+
 function shiftOf(system: Projected, text: string, isProj: boolean): Pick<Definition, 'shift' | 'shiftText'> {
   const grids = /\+nadgrids=("[^"]*"|\S+)|PROJ4_GRIDS"\s*,\s*"([^"]*)"/i.exec(text);
   const grid = grids?.[1] ?? grids?.[2];
   if (grid !== undefined && grid !== '@null') return { shift: 'grid', shiftText: `a grid of shifts (${grid})` };
   if (/\+datum=nad27\b/i.test(text)) return { shift: 'grid', shiftText: 'grids of shifts, as NAD27 has them' };
   const { datum, a, b } = system;
+  const isModern = Math.abs(a - SEMI_MAJOR) < 1e-3 && Math.abs(b - SEMI_MINOR) < 1e-3;
   const hasParameters = datum.datum_type === DATUM.three || datum.datum_type === DATUM.seven;
   // Well-known text names its datum only. What proj4 knows of the name is not what PROJ would take.
   if (hasParameters && (isProj || /TOWGS84/i.test(text))) {
     const stated = /(?:\+towgs84=|TOWGS84\s*[[(])\s*([-\d.,\seE+]*\d)/.exec(text)?.[1] ?? datum.datum_params!.join(',');
     return { shift: 'parameters', shiftText: `towgs84=${stated.replace(/\s/g, '')}` };
   }
-  const isModern = Math.abs(a - SEMI_MAJOR) < 1e-3 && Math.abs(b - SEMI_MINOR) < 1e-3;
+  // What stands in words of PROJ is meant, also where all parameters are 0. From a sphere, places would not come back.
+  if (isProj && !isModern && a !== b && /\+towgs84=/.test(text))
+    return { shift: 'parameters', shiftText: 'towgs84=0,0,0' };
+  const isFar = !isProj && FAR_DATUMS.test(datumName(text) ?? '');
+  if (isFar) return { shift: 'unknown', shiftText: NO_PARAMETERS };
   if (grid === '@null' || (isModern && !hasParameters)) return { shift: 'none', shiftText: 'no shift' };
-  return { shift: 'unknown', shiftText: 'parameters or a grid, which its definition does not have' };
+  return { shift: 'unknown', shiftText: NO_PARAMETERS };
 }
 
 const OTHERWISE = 'Transform the zones by another program, for example with ogr2ogr -t_srs';

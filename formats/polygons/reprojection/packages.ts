@@ -17,7 +17,7 @@ export interface Projected {
 }
 
 /** The kinds of shifts to WGS 84, as proj4 numbers them. */
-export const DATUM = { three: 1, seven: 2, grid: 3, none: 4, unknown: 5 } as const;
+export const DATUM = { three: 1, seven: 2, unknown: 5 } as const;
 
 interface Converter {
   forward(point: [number, number], enforceAxis: boolean): [number, number];

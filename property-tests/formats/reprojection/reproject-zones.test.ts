@@ -314,6 +314,13 @@ describe('coordinate systems', () => {
     ['+proj=laea +lon_0=9 +R=6371000', 'crs/no-shift', /which its definition does not have/],
     ['EPSG:23032', 'crs/doubtful-shift', /-87,-98,-121/],
     ['EPSG:4660', 'crs/doubtful-shift', /982\.6087/],
+    ['EPSG:4751', 'crs/doubtful-shift', /towgs84=0,0,0/],
+    ['EPSG:6984', 'crs/doubtful-shift', /no shift/],
+    [
+      'GEOGCS["GCS_Israel",DATUM["D_Israel",SPHEROID["GRS_1980",6378137.0,298.257222101]],PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]]',
+      'crs/no-shift',
+      /D_Israel/,
+    ],
     ['EPSG:4978', 'crs/unsupported', /GCENCRS/],
     ['EPSG:7405', 'crs/unsupported', /COMPOUNDCRS/],
     ['EPSG:5773', 'crs/unsupported', /VERTCRS/],
@@ -338,6 +345,20 @@ describe('coordinate systems', () => {
     const reading = reprojectZones(zonesOf('EPSG:4326', TRIANGLE), to(crs));
     await expect(reading).rejects.toMatchObject({ code, remedy: expect.stringMatching(/ogr2ogr/) });
     await expect(reading).rejects.toThrow(reason);
+  });
+
+  test('on other ellipsoids and spheres are taken as stated', async () => {
+    const [flat] = await first(zonesOf('EPSG:4326', TRIANGLE), '+proj=sinu +R=6371007.181 +nadgrids=@null');
+    expect(flat).toBeCloseTo(((18.6 * Math.PI) / 180) * 6371007.181 * Math.cos((49 * Math.PI) / 180), 3);
+    // As GDAL 3.6.2 has it.
+    const [x, y] = await first(zonesOf('EPSG:4326', TRIANGLE), '+proj=utm +zone=34 +ellps=bessel +towgs84=0,0,0');
+    expect(x).toBeCloseTo(324_484.3187, 3);
+    expect(y).toBeCloseTo(5_429_610.299, 3);
+    const reading = reprojectZones(zonesOf('EPSG:4326', TRIANGLE), to('+proj=laea +R=6371000'));
+    await expect(reading).rejects.toMatchObject({
+      code: 'crs/no-shift',
+      remedy: expect.stringContaining('+nadgrids=@null'),
+    });
   });
 
   test('in words of PROJ may leave the origin out', async () => {
@@ -367,8 +388,7 @@ describe('coordinate systems', () => {
     await expect(reading).rejects.toMatchObject({ code: 'crs/no-shift' });
   });
 
-  test('whose shift is known are not joined without it to those that need none', async () => {
-    // proj4 alone would leave out the shift, as +ellps=GRS80 states no datum.
+  test('whose datum is shifted come to the same place from all that need no shift', async () => {
     const [x] = await first(
       zonesOf('EPSG:4326', [
         [8, 47],
