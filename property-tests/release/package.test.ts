@@ -47,7 +47,7 @@ describe('the published package', () => {
     expect(built.filter((path) => !/\.(js|d\.ts|js\.map)$/.test(path))).toEqual(['dist/command/LICENSES.txt']);
     const bytes = [...packed.files.values()].reduce((sum, { length }) => sum + length, 0);
     // The package contains the code of the command twice: once as modules of the library, and once bundled. Comments are
-    // there three times: in the code, in the types and in the sources of the source maps.
+    // there twice: in the types and in the sources of the source maps.
     expect(bytes).toBeLessThan(23e6);
   });
 
