@@ -15,7 +15,7 @@ import {
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { MEMORY_SPEC } from './memory.ts';
 import { FORMAT_SPEC, parseTableFormat, type TableFormat } from './table-files.ts';
-import { checkEnding, parsePositive } from './values.ts';
+import { checkEnding, checkNoStdin, parsePositive } from './values.ts';
 
 /** A table to write, and its path; `-` is stdout. */
 export interface TableOutput {
@@ -155,6 +155,7 @@ const DEFAULT_MIN_IOU = 0.5;
  */
 export function parseCompareArguments(args: readonly string[]): CompareOptions {
   const { words, values } = readCommand(args, COMPARE_SPECS, ['A', 'B']);
+  checkNoStdin(words);
   const compute = parseCompute(values);
   const options: CompareOptions = {
     a: words[0]!,

@@ -90,7 +90,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     name: 'zones',
     group: 'Input',
     value: 'FILE',
-    help: 'polygons: GeoJSON, Shapefile, GeoPackage, CSV, …',
+    help: 'polygons: GeoJSON, Shapefile, CSV, …; - is stdin',
   },
   {
     name: 'raster',
@@ -275,6 +275,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
   checkOutputNames(options, values.has('format'));
   checkStatistics(options);
   checkWeights(options);
+  checkZonesFile(options);
   checkPlotStatistic(values);
   return options;
 }
@@ -422,6 +423,14 @@ function checkStatistics({ statistics, stats, wide, format }: ZonalOptions): voi
   if (statistics === undefined || stats !== undefined || format === 'json') return;
   throw new UsageError('usage/contradiction', '--stat names statistics that no output has.', {
     remedy: 'Say where they go with --stats FILE (- is stdout), or write JSON with --format json.',
+  });
+}
+
+/** Throws if workers of a queue would have to read zones from stdin. */
+function checkZonesFile({ zones, queue }: ZonalOptions): void {
+  if (zones !== '-' || queue === undefined) return;
+  throw new UsageError('usage/contradiction', 'Workers of a queue read files, and the zones are on standard input.', {
+    remedy: 'Write them to a file that all workers see, or count without --queue and QUADRILLE_QUEUE.',
   });
 }
 

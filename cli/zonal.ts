@@ -45,6 +45,8 @@ export interface ZonalParts<C extends RunContext>
     ReprojectionParts,
     Omit<QueueParts, 'openRaster'> {
   readZones(path: string, options: ZoneOptions): Promise<ReadZones>;
+  /** Reads zones from stdin. */
+  readPipedZones(options: ZoneOptions, signal: AbortSignal): Promise<ReadZones>;
   openRaster(
     path: string,
     options: RasterOptions & {
@@ -75,7 +77,11 @@ export async function runZonal<C extends RunContext>(
   const files = await rasterFiles(options.rasters);
   const { paths } = files;
   if (paths.length > 1 && !options.merge) checkOneTable(options);
-  const inputs = [options.zones, ...paths, ...(options.weights === undefined ? [] : [options.weights])];
+  const inputs = [
+    ...filesAmong([options.zones]),
+    ...paths,
+    ...(options.weights === undefined ? [] : [options.weights]),
+  ];
   await using outputs = await stageRun(inputs, written, surroundings);
   const write: ZonalWrite = async (path, chunks) => {
     if (path === '-') await writeToStdout(surroundings.stdout, chunks, surroundings.signal);
@@ -138,7 +144,8 @@ async function compute<C extends RunContext>(
   take(unwrittenHistograms(options));
   take(againNotes(again));
   const { zoneOptions, attributes: chosen, memoryBytes } = options;
-  const reading = parts.readZones(options.zones, { ...zoneOptions, attributes: chosen, memoryBytes });
+  const how = { ...zoneOptions, attributes: chosen, memoryBytes };
+  const reading = options.zones === '-' ? parts.readPipedZones(how, signal) : parts.readZones(options.zones, how);
   // The rasters and the backend start their threads while zones are being read.
   const opening = openRasters(paths, options.bands, (path, band) =>
     openRaster(options, sourceOf(path), band, paths.length === 1 && !onQueue, parts, signal),

@@ -87,6 +87,7 @@ interface Changes {
 function parts(trace: Trace, changes: Changes = {}): ZonalParts<RunContext> {
   const close = (what: string) => async () => void trace.events.push(`close ${what}`);
   return {
+    readPipedZones: () => Promise.reject(new Error('not asked')),
     readZones: (path, options) => {
       trace.events.push('read zones');
       return readZones(path, options);
