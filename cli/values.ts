@@ -190,7 +190,13 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
 );
 
 /** The names of formats that tables can be written in. Feather is another ending of Arrow. */
-const WRITTEN: { readonly [ending: string]: string } = { csv: 'CSV', json: 'JSON', arrow: 'Arrow' };
+const WRITTEN: { readonly [ending: string]: string } = {
+  csv: 'CSV',
+  json: 'JSON',
+  arrow: 'Arrow',
+  geojson: 'GeoJSON',
+  fgb: 'FlatGeobuf',
+};
 
 const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);
 

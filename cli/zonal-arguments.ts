@@ -2,6 +2,7 @@ import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Pixels } from '../algorithms/zonal/pixels.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, DEFAULT_NAMES, weightedAmong } from '../algorithms/zonal/zone-statistics.ts';
+import { LAYER_ENDINGS } from '../formats/polygons/write/layer-writers.ts';
 import type { ChosenAttributes } from '../formats/polygons/zone-attributes.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
@@ -190,7 +191,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     name: 'stats',
     group: 'Statistics',
     value: 'FILE',
-    help: 'a row for every zone: CSV (- is stdout), .json or .arrow; needs no bins',
+    help: 'a row for every zone: CSV (- is stdout), .json or .arrow; with the geometry .geojson or .fgb; needs no bins',
   },
   {
     name: 'stat',
@@ -371,10 +372,11 @@ function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
  * check, the user would notice the mistake only when another program reads the file.
  */
 function checkOutputNames({ out, stats, plot }: ZonalOptions, formatGiven: boolean): void {
-  const ends = 'Name a file that ends in .csv, .json or .arrow';
-  const forOut = `${ends}, or keep the name and give --format csv, json or arrow.`;
+  const ends = 'Name a file that ends in .csv, .json';
+  const forOut = `${ends} or .arrow, or keep the name and give --format csv, json or arrow.`;
   if (!formatGiven && out !== undefined) checkTableName(out, '--out', ALSO, forOut);
-  if (stats !== undefined) checkTableName(stats, '--stats', ALSO, `${ends}.`);
+  const forStats = `${ends}, .arrow, .geojson or .fgb.`;
+  if (stats !== undefined) checkTableName(stats, '--stats', [...ALSO, ...LAYER_ENDINGS], forStats);
   if (plot !== undefined) checkPlotName(plot, '--plot');
 }
 

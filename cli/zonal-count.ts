@@ -25,6 +25,8 @@ import type { Reprojection } from './zonal-reprojection.ts';
 export interface Counting {
   readonly options: ZonalOptions;
   readonly zones: Zones;
+  /** The zones as a layer has them, if one is written. */
+  readonly features: Zones;
   /** How the zones were brought to the system of the rasters, if it is another than theirs. */
   readonly reprojection?: Reprojection | undefined;
   /** Attributes of the zones that the outputs have. Undefined: none. */

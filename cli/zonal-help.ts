@@ -9,7 +9,7 @@ const FIRST: { readonly [option: string]: string | undefined } = {
   raster: "GeoTIFF, https://…, .qbp; again or '*.tif' for several",
   merge: undefined,
   ...{ pixels: 'center (default), all-touched or fractional (by share)', nodata: undefined },
-  stats: 'a row for each zone: CSV (- is stdout), .json, .arrow',
+  stats: 'a row for each zone: CSV, .json, .arrow, .geojson, .fgb',
   ...{ stat: `names below (default cells,nodata,${DEFAULT_NAMES.join()})`, wide: undefined },
   ...{ bins: undefined, edges: undefined, unique: undefined },
   ...{ out: 'the histograms: CSV, .json or .arrow (default: stdout)', plot: undefined },
@@ -82,6 +82,7 @@ What is written:
            with data, including those below and above the bins; they are blank if there are none. With --stat, the columns
            after zone are those of the list, and so are the members of stats in JSON. With --pixels fractional, count comes
            before nodata, all counts but cells are areas in cells, and all statistics but min and max are weighted by them.
+           GeoJSON (.geojson) and FlatGeobuf (.fgb) have the zones themselves, with these columns as attributes.
   Without --id, a zone without an id is named by its index in the file, from 0. Names are strings in JSON. The name of a whole
   number has all its digits, as those of H3 and S2 cells.
   Rows of several rasters without --merge begin with the column raster. They are written raster by raster. With --wide, --stats

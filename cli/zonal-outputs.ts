@@ -1,10 +1,11 @@
 import { basename } from 'node:path';
-import type { Polygons } from '../algorithms/geometry/polygons.ts';
+import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
 import type { AnyHistogram, NamedStatistics } from '../algorithms/zonal/index.ts';
 import { isDefault } from '../algorithms/zonal/statistic-columns.ts';
 import { NAME_OF_FIELD, perStatistic } from '../algorithms/zonal/zone-statistics.ts';
+import type { WrittenZones } from '../formats/polygons/write/layer-writer.ts';
 import type { ZoneAttribute } from '../formats/polygons/zone-attributes.ts';
 import { zonalCsv } from '../formats/results/zonal-csv.ts';
 import { type RasterFacts, type RowsOf, zonalJson, zonalJsonByRaster } from '../formats/results/zonal-json.ts';
@@ -16,7 +17,6 @@ import { arrowOutput, statisticsOutput, type Write, wideOutput } from './zonal-t
 /** The histogram of a raster, or of the surface of several. */
 export interface Counted {
   readonly histogram: AnyHistogram;
-  readonly polygons: Polygons;
   /** Extent for the map. */
   readonly grid: RasterGrid;
 }
@@ -25,6 +25,9 @@ export interface Counted {
 export interface ZonalRunFacts {
   /** Paths of the rasters. */
   readonly rasters: readonly string[];
+  readonly zones: Zones;
+  /** The zones as a layer has them. */
+  readonly features: WrittenZones;
   readonly attributes: readonly ZoneAttribute[] | undefined;
   readonly backend: string;
 }
@@ -32,8 +35,8 @@ export interface ZonalRunFacts {
 /** Writes the outputs of one histogram, when it has been counted. */
 export async function writeHistogram(
   options: ZonalOptions,
-  { histogram, polygons, grid }: Counted,
-  { rasters, attributes, backend, notes }: ZonalRunFacts & { readonly notes: readonly Note[] },
+  { histogram, grid }: Counted,
+  { rasters, zones, features, attributes, backend, notes }: ZonalRunFacts & { readonly notes: readonly Note[] },
   write: Write,
 ): Promise<void> {
   const { out, stats, plot, format, quoteFormulas } = options;
@@ -47,14 +50,14 @@ export async function writeHistogram(
     attributes,
   };
   // The plot comes first, because it is computed as a whole and may fail.
-  const picture = plot === undefined ? '' : await drawn(options, { histogram, polygons, grid }, titleOf(rasters));
+  const picture = plot === undefined ? '' : await drawn(options, zones, { histogram, grid }, titleOf(rasters));
   if (out !== undefined && format === 'arrow') {
     const output = arrowOutput(out, write);
     await output.add(histogramTable(histogram, { attributes }));
     await output.end();
   } else if (out !== undefined) await write(out, format === 'csv' ? zonalCsv(histogram, csv) : zonalJson(written, run));
   if (stats !== undefined) {
-    const output = statisticsOutput(stats, csv, write);
+    const output = statisticsOutput(stats, { ...csv, zones: features }, write);
     await output.add({}, written);
     await output.end();
   }
@@ -91,7 +94,7 @@ export function writeByRaster(
   write: Write,
 ): RasterOutputs {
   const { out, stats, plot, format, quoteFormulas, memoryBytes } = options;
-  const { attributes, prefixes } = facts;
+  const { zones, features, attributes, prefixes } = facts;
   const json = zonalJsonByRaster({
     ...facts,
     zones: options.zones,
@@ -104,8 +107,8 @@ export function writeByRaster(
     stats === undefined
       ? undefined
       : prefixes === undefined
-        ? statisticsOutput(stats, { attributes, quoteFormulas }, write)
-        : wideOutput(stats, prefixes, { attributes, quoteFormulas }, memoryBytes, write);
+        ? statisticsOutput(stats, { zones: features, attributes, quoteFormulas }, write)
+        : wideOutput(stats, prefixes, { zones: features, attributes, quoteFormulas }, memoryBytes, write);
   const pictures: string[] = [];
   let isFirst = true;
   return {
@@ -114,7 +117,7 @@ export function writeByRaster(
       const rows = { quoteFormulas, ...of, attributes, header: isFirst };
       if (plot !== undefined)
         pictures.push(
-          await drawn(options, counted, titleOf(of.raster === undefined ? facts.rasters : [of.raster], of.band)),
+          await drawn(options, zones, counted, titleOf(of.raster === undefined ? facts.rasters : [of.raster], of.band)),
         );
       await arrow?.add(histogramTable(histogram, rows));
       if (out !== undefined && format === 'csv') await write(out, zonalCsv(histogram, rows));
@@ -155,7 +158,12 @@ function titleOf(rasters: readonly string[], band?: number): string {
   return band === undefined ? names : `${names}, band ${band},`;
 }
 
-async function drawn(options: ZonalOptions, { histogram, polygons, grid }: Counted, title: string): Promise<string> {
+async function drawn(
+  options: ZonalOptions,
+  { polygons }: Zones,
+  { histogram, grid }: Counted,
+  title: string,
+): Promise<string> {
   // Importing the code for charts takes a quarter of a second, so it is imported only when needed.
   const { zonalPlot } = await import('../formats/charts/zonal-plot.ts');
   return zonalPlot({

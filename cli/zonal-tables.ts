@@ -1,6 +1,8 @@
 import type { AnyHistogram } from '../algorithms/zonal/index.ts';
 import type { StatisticColumn } from '../algorithms/zonal/statistic-kinds.ts';
 import { overMemory } from '../formats/memory.ts';
+import type { LayerWriter, WrittenZones } from '../formats/polygons/write/layer-writer.ts';
+import { LAYER_ENDINGS, type LayerEnding, loadLayerWriter } from '../formats/polygons/write/layer-writers.ts';
 import type { ZoneAttribute } from '../formats/polygons/zone-attributes.ts';
 import { statisticsCsv, statisticsRows } from '../formats/results/zonal-csv.ts';
 import { type RowsOf, statisticsJson } from '../formats/results/zonal-json.ts';
@@ -11,7 +13,7 @@ import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import { type FileChunks, inChunks } from '../formats/text/text-chunks.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { sharesOf } from './memory.ts';
-import { isArrowFile, isJsonFile } from './values.ts';
+import { formatOfName, isArrowFile, isJsonFile } from './values.ts';
 
 /** Appends a text to an output. */
 export type Write = (path: string, chunks: FileChunks) => Promise<void>;
@@ -49,20 +51,54 @@ function otherTypes(column: string): UsageError {
   });
 }
 
-/** The columns of a table that come before those of statistics. */
+/** A file of zones with the rows of tables as attributes. */
+function layerOutput(
+  path: string,
+  ending: LayerEnding,
+  zones: WrittenZones,
+  write: Write,
+): TableOutput<[table: ZonalTable]> {
+  let writer: LayerWriter | undefined;
+  return {
+    async add({ fields, rows }) {
+      if (writer === undefined) {
+        writer = (await loadLayerWriter(ending))(fields, zones);
+        await write(path, [writer.begin(rows)]);
+      }
+      await write(path, writer.add(rows));
+    },
+    async end() {
+      if (writer?.end !== undefined) await write(path, [writer.end()]);
+    },
+  };
+}
+
+/** A file of tables whose columns have types; undefined if those of this file have none. */
+function typedOutput(path: string, zones: WrittenZones, write: Write): TableOutput<[table: ZonalTable]> | undefined {
+  if (isArrowFile(path)) return arrowOutput(path, write);
+  const ending = formatOfName(path, LAYER_ENDINGS);
+  return ending && layerOutput(path, ending, zones, write);
+}
+
+/** The zones, the columns of a table that come before those of statistics, and how texts are written. */
 interface TableOptions {
+  readonly zones: WrittenZones;
   readonly attributes: readonly ZoneAttribute[] | undefined;
   readonly quoteFormulas: boolean;
 }
 
-/** A file of statistics, to which the rows of one raster after the other are appended: CSV, JSON or Arrow. */
+/**
+ * A file of statistics, to which the rows of one raster after the other are appended: CSV, JSON, Arrow, or a layer of the
+ * zones.
+ */
 export function statisticsOutput(
   path: string,
-  { attributes, quoteFormulas }: TableOptions,
+  { zones, attributes, quoteFormulas }: TableOptions,
   write: Write,
 ): TableOutput<[of: RowsOf, histogram: AnyHistogram]> {
-  if (isArrowFile(path)) {
-    const { add, end } = arrowOutput(path, write);
+  const typed = typedOutput(path, zones, write);
+  if (typed !== undefined) {
+    const { add, end } = typed;
     return { add: (of, histogram) => add(statisticsTable(histogram, { ...of, attributes })), end };
   }
   if (isJsonFile(path)) {
@@ -88,7 +124,7 @@ export function statisticsOutput(
 export function wideOutput(
   path: string,
   prefixes: readonly string[],
-  { attributes, quoteFormulas }: TableOptions,
+  { zones, attributes, quoteFormulas }: TableOptions,
   memoryBytes: number,
   write: Write,
 ): TableOutput<[of: RowsOf, histogram: AnyHistogram]> {
@@ -107,14 +143,14 @@ export function wideOutput(
       if (needed > allowed) throw tooWide(needed, names.length, prefixes.length, allowed);
     },
     async end() {
-      if (isJsonFile(path)) {
+      const typed = typedOutput(path, zones, write);
+      if (typed !== undefined) {
+        for (const table of wideTables(tables, { attributes })) await typed.add(table);
+        await typed.end();
+      } else if (isJsonFile(path)) {
         const json = statisticsJson(attributes);
         await write(path, json.rows(tables));
         await write(path, json.end());
-      } else if (isArrowFile(path)) {
-        const output = arrowOutput(path, write);
-        for (const table of wideTables(tables, { attributes })) await output.add(table);
-        await output.end();
       } else await write(path, inChunks(statisticsRows(tables, { attributes, quoteFormulas })));
     },
   };

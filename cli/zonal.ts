@@ -2,10 +2,13 @@ import { gridStep } from '../algorithms/geometry/grid.ts';
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
+import { quoteName } from '../algorithms/quoted-names.ts';
 import { isWebAddress } from '../formats/bytes/file-error.ts';
 import { requirePlot } from '../formats/charts/plot-packages.ts';
 import { sameCrs } from '../formats/crs.ts';
 import type { ReprojectionGrid } from '../formats/polygons/reproject-zones.ts';
+import { codeOfCrs } from '../formats/polygons/write/layer-writer.ts';
+import { LAYER_ENDINGS } from '../formats/polygons/write/layer-writers.ts';
 import type { ReadZones, ZoneOptions } from '../formats/polygons/zones.ts';
 import type { RowsOf } from '../formats/results/zonal-json.ts';
 import type { FileChunks } from '../formats/text/text-chunks.ts';
@@ -16,7 +19,7 @@ import { noteTaker } from './note-taker.ts';
 import { reconcileCrs, withStatedCrs } from './reconcile-crs.ts';
 import { filesAmong, openContext, type RunContext, type Surroundings, stageRun } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
-import { isJsonFile } from './values.ts';
+import { formatOfName, isJsonFile } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
 import { withFreeNames } from './zonal-attributes.ts';
 import { columnPrefixes } from './zonal-columns.ts';
@@ -108,6 +111,23 @@ function checkOneTable({ statistics, stats, wide }: ZonalOptions): void {
   );
 }
 
+/** The zones that a layer has: as they stand in their file, unless some were left out when they were brought to another system. */
+function featuresOf({ stats = '' }: ZonalOptions, stated: Zones, counted: Zones): Zones {
+  const isLayer = formatOfName(stats, LAYER_ENDINGS) !== undefined;
+  return isLayer && stated.names.length === counted.names.length ? stated : counted;
+}
+
+/** A note if programs that read the layer of zones will not know its coordinate system. */
+function layerNotes({ stats = '' }: ZonalOptions, { crs }: Zones): Note[] {
+  if (formatOfName(stats, LAYER_ENDINGS) === undefined || codeOfCrs(crs) !== undefined) return [];
+  const system =
+    crs === undefined
+      ? 'The coordinate system of the zones is unknown'
+      : `The zones' system ${quoteName(crs)} has no code`;
+  const message = `${system}: programs may take the coordinates in ${stats} for longitudes and latitudes; --assume-crs EPSG:n names it.`;
+  return [{ code: 'zonal/layer-crs', message }];
+}
+
 /** Opens a run on the queue that the options name. Undefined if they name none. */
 async function openQueue<C extends RunContext>(
   options: ZonalOptions,
@@ -176,6 +196,8 @@ async function compute<C extends RunContext>(
       notes: zoneNotes,
     } = target ? await broughtTo(target, stated, options, parts) : stated;
     take(zoneNotes.slice(stated.notes.length));
+    const features = featuresOf(options, stated.zones, zones);
+    take(layerNotes(options, features));
     signal.throwIfAborted();
     const reconciled = reconcileAll(options, zones, opened, known);
     take(notesOnRasters(reconciled));
@@ -191,6 +213,7 @@ async function compute<C extends RunContext>(
     const counting: Counting = {
       options,
       zones,
+      features,
       reprojection: target && { ...target, crs: target.crs!, checksum: checksumOf(zones.polygons) },
       attributes: read && attributes,
       prefixes,
@@ -349,20 +372,20 @@ interface Writing {
 
 /** Writes the result of one raster, or of several as parts of one surface. */
 function togetherResults(counting: Counting, notes: readonly Note[], write: ZonalWrite): Writing {
-  const { options, zones, attributes, surfaces } = counting;
+  const { options, zones, features, attributes, surfaces } = counting;
   const rasters = surfaces[0]!;
   const grid = unionOfGrids(rasters.map(({ raster }) => raster));
   return {
     add: (_, histogram, backend) => {
-      const facts = { rasters: rasters.map(({ path }) => path), attributes, backend, notes };
-      return writeHistogram(options, { histogram, polygons: zones.polygons, grid }, facts, write);
+      const facts = { rasters: rasters.map(({ path }) => path), zones, features, attributes, backend, notes };
+      return writeHistogram(options, { histogram, grid }, facts, write);
     },
   };
 }
 
 /** Writes the rows of each raster by itself, before those of the next. */
 function eachResults(
-  { options, zones, attributes, prefixes, surfaces }: Counting,
+  { options, zones, features, attributes, prefixes, surfaces }: Counting,
   rowsOf: readonly RowsOf[],
   write: ZonalWrite,
 ): Writing {
@@ -372,13 +395,21 @@ function eachResults(
     sample: first!.raster.sample,
     gridStep: gridStep(first!.raster),
   }));
-  const factsOn = (backend: string) => ({ rasters: paths, rasterFacts, prefixes, attributes, backend });
+  const factsOn = (backend: string) => ({
+    rasters: paths,
+    rasterFacts,
+    prefixes,
+    zones,
+    features,
+    attributes,
+    backend,
+  });
   let outputs: ReturnType<typeof writeByRaster> | undefined;
   return {
     async add(surface, histogram, backend) {
       outputs ??= writeByRaster(options, factsOn(backend), write);
       const rasters = surfaces[surface]!.map(({ raster }) => raster);
-      await outputs.add(rowsOf[surface]!, { histogram, polygons: zones.polygons, grid: unionOfGrids(rasters) });
+      await outputs.add(rowsOf[surface]!, { histogram, grid: unionOfGrids(rasters) });
     },
     end: async (notes) => outputs?.end(notes),
   };

@@ -63,6 +63,8 @@ export { csvWriter } from './results/compare-text.ts';
 export { encodeMaq, type MaqFile, type MaqSet, type OpenMaqOptions, openMaq } from './results/maq-file.ts';
 export { statisticsCsv, type ZonalCsvOptions, zonalCsv } from './results/zonal-csv.ts';
 export { type ZonalRun, zonalJson } from './results/zonal-json.ts';
+export { statisticsFlatGeobuf, statisticsGeoJson } from './results/zonal-layer.ts';
+export type { ZonalRows } from './results/zonal-table.ts';
 export { openTable } from './tables/open-table.ts';
 export type {
   BatchOptions,

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readZones } from '../../formats/polygons/read-zones.ts';
 import { arrowTexts } from '../support/arrow-texts.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 import { parseCsv } from '../support/parse-csv.ts';
@@ -48,6 +49,49 @@ describe('zonal with files that end in .arrow', () => {
     const { stderr, exitCode } = await zonal(...words);
     expect(exitCode).toBe(2);
     expect(stderr).toContain('one Arrow file cannot hold their column min');
+  });
+});
+
+describe('zonal with --stats that ends in .geojson or .fgb', () => {
+  const layerOf = async (...words: readonly string[]) => {
+    const run = await zonal(...words, '--stats', '@layer.geojson', '--include-field', 'pop,name');
+    expect(run.exitCode, run.stderr).toBe(0);
+    const table = await zonal(...words, '--stats', '-', '--include-field', 'pop,name');
+    const layer = JSON.parse(await readFile(workshop.path('layer.geojson'), 'utf8'));
+    const again = await zonal(...words, '--stats', '@layer.fgb', '--include-field', 'pop,name');
+    expect(again.exitCode, again.stderr).toBe(0);
+    const read = await readZones(workshop.path('layer.fgb'), { attributes: 'all' });
+    return { stderr: run.stderr, features: layer.features, read, rows: parseCsv(table.stdout) };
+  };
+
+  test('writes the zones with the rows of the table', async () => {
+    const { features, read, rows, stderr } = await layerOf('--raster', '@r.tif');
+    const [header, ...lines] = rows;
+    expect(Object.keys(features[0].properties)).toEqual(header);
+    const texts = features.map(({ properties }: { properties: object }) =>
+      Object.values(properties).map((value) => (value === null ? '' : String(value))),
+    );
+    expect(texts).toEqual(lines);
+    expect(features[1].geometry).toEqual({ type: 'Polygon', coordinates: [rectangle(2, 0, 4, 3)] });
+    expect(read.attributes!.map(({ name }) => name)).toEqual(header);
+    expect(stderr).not.toContain('no code');
+  });
+
+  test('has a feature of each zone for each raster, or one with --wide', async () => {
+    const both = ['--raster', '@r.tif', '--raster', '@s.tif'];
+    const { features, read, rows } = await layerOf(...both);
+    expect([features.length, read.zones.names.length, rows.length]).toEqual([4, 4, 5]);
+    expect(features[3].geometry).toEqual(features[1].geometry);
+    const wide = await layerOf(...both, '--wide');
+    expect([wide.features.length, wide.read.zones.names.length]).toEqual([2, 2]);
+    expect(Object.keys(wide.features[0].properties)).toEqual(wide.rows[0]);
+  });
+
+  test('notes that a system is unknown, which readers of GeoJSON would take for longitudes and latitudes', async () => {
+    await workshop.write('plain.csv', 'wkt\n"POLYGON((0 0,2 0,2 3,0 0))"\n');
+    const words = ['zonal', '--zones', '@plain.csv', '--raster', '@r.tif', '--stats', '@plain.geojson'];
+    const { exitCode, stderr } = await workshop.quadrille([...words, '--backend', 'reference']);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining('The coordinate system of the zones is unknown')]);
   });
 });
 

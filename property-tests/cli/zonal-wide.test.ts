@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test as plainTest } from 'vitest
 import type { AnyHistogram } from '../../algorithms/zonal/index.ts';
 import { columnPrefixes } from '../../cli/zonal-columns.ts';
 import { wideOutput } from '../../cli/zonal-tables.ts';
+import { parseZones } from '../../formats/polygons/zones.ts';
 import { wideTables } from '../../formats/results/zonal-table.ts';
 import type { FileChunks } from '../../formats/text/text-chunks.ts';
 import { caseCount } from '../cases.ts';
@@ -142,7 +143,13 @@ describe('zonal --wide', () => {
     const zones = 1000;
     const histogram = histogramOf(zones);
     const output = (memory: number) =>
-      wideOutput('o.csv', ['a_', 'b_'], { attributes: undefined, quoteFormulas: false }, memory, write);
+      wideOutput(
+        'o.csv',
+        ['a_', 'b_'],
+        { zones: parseZones(JSON.stringify(collection())).zones, attributes: undefined, quoteFormulas: false },
+        memory,
+        write,
+      );
     const written: string[] = [];
     const write = async (_: string, chunks: FileChunks): Promise<void> => {
       for await (const chunk of chunks) written.push(`${chunk}`);

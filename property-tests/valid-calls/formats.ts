@@ -46,6 +46,16 @@ const rows = (): Arguments => ({
 });
 const image = (): Arguments => ({ bytes: Uint8Array.of(0, 7, 7, 7), parameters });
 const { statistics, united, ...counted } = histogram;
+/** One zone, with all that zones may have. */
+const triangle = {
+  names: ['a'],
+  polygons: {
+    polygonRings: Uint32Array.of(0, 1),
+    ringVertices: Uint32Array.of(0, 3),
+    ...{ x: Float64Array.of(0, 1, 0), y: Float64Array.of(0, 0, 1) },
+  },
+  ...{ crs: 'EPSG:4326', 'crsText?': '+proj=longlat +datum=WGS84', 'file?': 'a.json' },
+};
 const counts = { ...counted, 'statistics?': statistics, 'united?': united };
 
 const { alone: _, skipped: __, notes: ___, ...figures } = comparison;
@@ -217,20 +227,21 @@ export const formatCalls: ValidCalls = {
     args: () => ({ histogram: counts }),
     takes: { 'histogram.statistics: nothing': 'it is told as what was not counted' },
   },
+  ...Object.fromEntries(
+    ['statisticsFlatGeobuf', 'statisticsGeoJson'].map((name) => [
+      name,
+      {
+        args: () => ({ histogram: counts, zones: triangle, 'options?': { 'raster?': 'a', 'band?': 1 } }),
+        takes: { 'histogram.statistics: nothing': 'it is told as what was not counted' },
+      },
+    ]),
+  ),
   zonalCsv: () => ({ histogram: counts, 'options?': { 'quoteFormulas?': true, 'raster?': 'a', 'header?': false } }),
   zonalJson: () => ({ histogram: counts, run: { zones: 'a', raster: 'b', backend: 'workers', notes } }),
   parseZones: () => ({ text, 'options?': { ...layer, 'file?': 'a.json' } }),
   reprojectZones: () => ({
     read: {
-      zones: {
-        names: ['a'],
-        polygons: {
-          polygonRings: Uint32Array.of(0, 1),
-          ringVertices: Uint32Array.of(0, 3),
-          ...{ x: Float64Array.of(0, 1, 0), y: Float64Array.of(0, 0, 1) },
-        },
-        ...{ crs: 'EPSG:4326', 'crsText?': '+proj=longlat +datum=WGS84', 'file?': 'a.json' },
-      },
+      zones: triangle,
       notes,
     },
     to: { crs: 'EPSG:3857', stepX: 10, stepY: -10 },
