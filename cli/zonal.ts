@@ -194,7 +194,7 @@ async function compute<C extends RunContext>(
       zones,
       attributes: read,
       notes: zoneNotes,
-    } = target ? await broughtTo(target, stated, options, parts) : stated;
+    } = target ? await broughtTo(target, stated, options, parts, signal) : stated;
     take(zoneNotes.slice(stated.notes.length));
     const features = featuresOf(options, stated.zones, zones);
     take(layerNotes(options, features));
@@ -266,8 +266,9 @@ function broughtTo<C extends RunContext>(
   read: ReadZones,
   { zoneOptions: { onBadRecord }, memoryBytes }: ZonalOptions,
   parts: ZonalParts<C>,
+  signal: AbortSignal,
 ): Promise<ReadZones> {
-  return parts.reprojectZones(read, target, { onBadRecord, memoryBytes });
+  return parts.reprojectZones(read, target, { onBadRecord, memoryBytes, signal });
 }
 
 /** Rasters with the system that they share with the zones, and notes on it. */

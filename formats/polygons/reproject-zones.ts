@@ -10,6 +10,7 @@ import {
   anything,
   aPositive,
   aRecord,
+  aSignal,
   aText,
   aWord,
   type Kind,
@@ -17,6 +18,7 @@ import {
   someOptions,
   where,
 } from '../../primitives/checks/kinds.ts';
+import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import { normalizeCrs, sameCrs } from '../crs.ts';
 import type { OnBadRecord } from '../left-out.ts';
 import type { ReadZones } from './polygon-layer.ts';
@@ -39,6 +41,8 @@ export interface ReprojectOptions {
   readonly onBadRecord?: OnBadRecord | undefined;
   /** Maximum bytes of memory for the result. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
+  /** Ends the work with the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const aStep: Kind = where('a finite number that is not 0', (given) => Number.isFinite(given) && given !== 0);
@@ -54,6 +58,7 @@ const KINDS = {
   options: someOptions<ReprojectOptions>({
     onBadRecord: optional(aWord(['stop', 'skip'])),
     memoryBytes: optional(aPositive()),
+    signal: optional(aSignal),
   }),
 };
 
@@ -83,7 +88,7 @@ const KINDS = {
  * known, `crs/doubtful-shift` if the parameters of the index differ from those of PROJ.
  * @throws GeometryError `crs/outside` if a vertex is outside of the projection; `crs/torn` if it tears an edge, as at the
  * antimeridian, or turns a ring inside out.
- * @throws OutOfMemoryError `memory/limit`.
+ * @throws OutOfMemoryError `memory/limit`; the reason of `options.signal` if it is aborted.
  * @example
  * const read = parseZones('{ "type": "Polygon", "coordinates": [[[8, 48], [10, 48], [9, 49], [8, 48]]] }');
  * const { zones, notes } = await reprojectZones(read, { crs: 'EPSG:32632', stepX: 30, stepY: -30 });
@@ -99,7 +104,7 @@ export async function reprojectZones(
   const { names, polygons, crsText, file } = zones;
   const crs = zones.crs!;
   if (sameCrs(crs, to.crs)) return read;
-  const { onBadRecord, memoryBytes = Number.POSITIVE_INFINITY } = options;
+  const { onBadRecord, memoryBytes = Number.POSITIVE_INFINITY, signal } = options;
   const path = await crsPath({ crs, crsText }, { crs: to.crs! });
   const tally = noteTally();
   let first = '';
@@ -107,11 +112,12 @@ export async function reprojectZones(
     polygons: brought,
     kept,
     added,
-  } = projectedRings(polygons, {
+  } = await projectedRings(polygons, {
     path,
     cell: [Math.abs(to.stepX), Math.abs(to.stepY)],
     memoryBytes,
     file,
+    signal,
     onFault(polygon, fault) {
       const error = notProjected(fault, { name: names[polygon]!, record: polygon, file }, [crs, to.crs!]);
       if (onBadRecord !== 'skip') throw error;

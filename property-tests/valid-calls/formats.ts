@@ -245,7 +245,7 @@ export const formatCalls: ValidCalls = {
       notes,
     },
     to: { crs: 'EPSG:3857', stepX: 10, stepY: -10 },
-    'options?': { 'onBadRecord?': 'skip', 'memoryBytes?': 2 ** 20 },
+    'options?': { 'onBadRecord?': 'skip', 'memoryBytes?': 2 ** 20, 'signal?': new AbortController().signal },
   }),
   readZones: () => ({ file: path, 'options?': { ...layer, 'attributes?': ['name'] } }),
 };

@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Polygons } from '../../../algorithms/geometry/polygons.ts';
 import type { OutOfMemoryError } from '../../../primitives/checks/errors.ts';
+import type { AbortSignal } from '../../../primitives/host/platform-types.ts';
 import { overMemory } from '../../memory.ts';
 import type { CrsPath, Place } from './crs-path.ts';
 
@@ -17,6 +19,7 @@ export interface Bringing {
   readonly cell: readonly [width: number, height: number];
   readonly memoryBytes: number;
   readonly file: string | undefined;
+  readonly signal: AbortSignal | undefined;
   /** Takes a polygon that cannot be brought there and is left out. May throw. */
   onFault(polygon: number, fault: Fault): void;
 }
@@ -44,6 +47,9 @@ const MAX_HALVINGS = 18;
  */
 const BYTES_PER_VERTEX = 48;
 
+/** Number of vertices of the result after which others may run, such as what takes interrupts. */
+const BETWEEN_PAUSES = 2 ** 16;
+
 /**
  * Brings polygons to another system, vertex by vertex, and adds points along edges until their image is as good as
  * straight. An edge that two polygons share becomes the same points, whichever way they run.
@@ -51,9 +57,9 @@ const BYTES_PER_VERTEX = 48;
  * A polygon is left out if a vertex is outside of the projection (no number, or none that leads back), if an edge is torn,
  * or if a ring comes out inside out.
  *
- * @throws OutOfMemoryError `memory/limit`.
+ * @throws OutOfMemoryError `memory/limit`; the reason of `signal` if it is aborted.
  */
-export function projectedRings(polygons: Polygons, bringing: Bringing): Brought {
+export async function projectedRings(polygons: Polygons, bringing: Bringing): Promise<Brought> {
   const { polygonRings, ringVertices, ringParts } = polygons;
   const out = { x: growing(), y: growing() };
   const line = edgeLine(bringing, out);
@@ -61,8 +67,13 @@ export function projectedRings(polygons: Polygons, bringing: Bringing): Brought 
   const starts: number[] = [0];
   const parts: number[] = [];
   const kept: number[] = [];
-  let added = 0;
+  let [added, atPause] = [0, 0];
   for (let polygon = 0; polygon + 1 < polygonRings.length; polygon++) {
+    if (out.x.length - atPause > BETWEEN_PAUSES) {
+      atPause = out.x.length;
+      await setImmediate();
+      bringing.signal?.throwIfAborted();
+    }
     const before = [out.x.length, starts.length, parts.length] as const;
     let fault: Fault | undefined;
     let own = 0;

@@ -110,7 +110,7 @@ if (hasGdal) {
     isBack: fc.boolean(),
   };
   describe('random polygons beside GDAL', () => {
-    test.prop(cases, { numRuns: costlyCaseCount(200) })(
+    test.prop(cases, { numRuns: costlyCaseCount(100) })(
       'stay within a tenth of a cell, to longitudes and latitudes and from there',
       async ({ system: [crs, west, south, east, north], shares, size, cell, isBack }) => {
         // A part of the area, so that a coarse comparison with all edges is exact enough.
@@ -130,7 +130,7 @@ if (hasGdal) {
         const image = { x: points.map((place) => place![0]), y: points.map((place) => place![1]) };
         expect(farFromEdges(image, zones.polygons, step)).toBeLessThan(0.1);
       },
-      120_000,
+      300_000,
     );
   });
 }
@@ -271,6 +271,20 @@ describe('zones', () => {
     );
     await expect(reading).rejects.toMatchObject({ code, place: { file: 'zones.json', record: 1 } });
     await expect(reading).rejects.toThrow(/Zone "1" .*EPSG:4326 to EPSG:\d+.*ogr2ogr/s);
+  });
+
+  test('can be interrupted', async () => {
+    const ring: Ring = [
+      [-170, -80],
+      [170, -70],
+      [100, 80],
+    ];
+    const controller = new AbortController();
+    const reading = reprojectZones(eachOf('EPSG:4326', ring, ring, ring), to('EPSG:3857', 0.1), {
+      signal: controller.signal,
+    });
+    setImmediate(() => controller.abort(new Error('enough')));
+    await expect(reading).rejects.toThrow('enough');
   });
 
   test('that would become more points than fit in memory are refused', async () => {
