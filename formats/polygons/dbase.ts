@@ -1,8 +1,8 @@
-import { listNames } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { utf8Text, viewOf } from '../bytes/byte-arrays.ts';
 import { type Steps, wait } from '../bytes/steps.ts';
 import { truncated } from '../rasters/tiff/byte-source.ts';
+import { missingColumn } from '../text/record-name.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, withWindow } from './byte-window.ts';
 import { decoderOfLanguage, decoderOfPage, namesPage } from './code-pages.ts';
@@ -129,11 +129,11 @@ function namingField(fields: readonly Field[], naming: string, file: string): Fi
     if (TEXTS.includes(found.type)) return found;
     throw unnameable(file, naming, found.type);
   }
-  const names = fields.map(({ name }) => name);
-  throw new FormatError('format/missing-property', `There is no column ${JSON.stringify(naming)}.`, {
-    remedy: names.length === 0 ? 'There are none.' : `There are ${listNames(names, 20)}.`,
-    place: { file },
-  });
+  throw missingColumn(
+    naming,
+    fields.map(({ name }) => name),
+    { file },
+  );
 }
 
 /** The text that names a polygon: as it stands, unless it stands for no value. */

@@ -26,7 +26,11 @@ export interface AttributeReader {
   begin(): void;
   /** Whether the attribute with this name is read. */
   wants(name: string): boolean;
-  /** Takes the names of all attributes, where a file lists them, for error messages. */
+  /**
+   * Takes the names of all attributes, where a file lists them.
+   *
+   * @throws FormatError `format/missing-property` if one that was named is not among them, also if there are no zones.
+   */
   list(names: readonly string[]): void;
   /** Takes the `properties` of the next zone. */
   add(properties: unknown): void;
@@ -60,6 +64,9 @@ export function attributeReader(
     bytes += more;
     if (bytes > memoryBytes) throw tooLarge(bytes, file, memoryBytes);
   };
+  const see = (names: readonly string[]): void => {
+    for (const name of names) if (seen.size < NAMES_SHOWN) seen.add(name);
+  };
   return {
     begin() {
       found.clear();
@@ -67,12 +74,14 @@ export function attributeReader(
     },
     wants: (name) => chosen === 'all' || chosen.includes(name),
     list(names) {
-      for (const name of names) if (seen.size < NAMES_SHOWN) seen.add(name);
+      see(names);
+      const unknown = chosen === 'all' ? undefined : chosen.find((name) => !names.includes(name));
+      if (unknown !== undefined) throw missing(unknown, seen, file);
     },
     add(properties) {
       const zone = zones++;
       if (!isJsonObject(properties)) return;
-      if (seen.size < NAMES_SHOWN) this.list(Object.keys(properties));
+      if (seen.size < NAMES_SHOWN) see(Object.keys(properties));
       const names =
         chosen === 'all' ? Object.keys(properties) : chosen.filter((name) => Object.hasOwn(properties, name));
       for (const name of names) {

@@ -31,15 +31,20 @@ export function isName(id: unknown): boolean {
 }
 
 /** The error for a record that does not have the property whose values name the polygons. */
-function missingProperty(property: string, remedy: string, at: FeaturePlace): FormatError {
-  return new FormatError('format/missing-property', `There is no ${quoteName(property)} in ${describeFeature(at)}.`, {
+function missingProperty(property: string, remedy: string, at: FeaturePlace | { readonly file: string }): FormatError {
+  const [where, record] = 'index' in at ? [` in ${describeFeature(at)}`, at.index] : ['', undefined];
+  return new FormatError('format/missing-property', `There is no ${quoteName(property)}${where}.`, {
     remedy,
-    place: { file: at.file, record: at.index },
+    place: { file: at.file, record },
   });
 }
 
 /** The error for a property that is none of the columns, which are all that records have. */
-export function missingColumn(property: string, columns: readonly string[], at: FeaturePlace): FormatError {
+export function missingColumn(
+  property: string,
+  columns: readonly string[],
+  at: FeaturePlace | { readonly file: string },
+): FormatError {
   return missingProperty(
     property,
     columns.length === 0 ? 'There are none.' : `There are ${listNames(columns, 20)}.`,

@@ -80,6 +80,18 @@ describe('zones', () => {
     },
   );
 
+  test('are refused if unknown, also of a file without zones whose columns are stated', async () => {
+    const unknown = {
+      code: 'format/missing-property',
+      message: expect.stringContaining('No zone has the attribute'),
+    };
+    await expect(readZones(fixture('empty.fgb'), { attributes: ['none'] })).rejects.toMatchObject(unknown);
+    expect((await readZones(fixture('empty.fgb'), { attributes: 'all' })).zones.names).toEqual([]);
+    await expect(
+      readShapefile(dbaseTable([{ name: 'n', type: 'N', width: 3, texts: [] }]), 0, { attributes: ['m'] }),
+    ).rejects.toMatchObject(unknown);
+  });
+
   const rows = fc.integer({ min: 1, max: 6 }).chain((length) => {
     const list = <T>(value: fc.Arbitrary<T>) =>
       fc.array(fc.option(value, { freq: 4 }), { minLength: length, maxLength: length });
