@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { gridKey, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import { listNames } from '../algorithms/quoted-names.ts';
+import { listNames, quoteName } from '../algorithms/quoted-names.ts';
 import { isWebAddress, shownAddress } from '../formats/bytes/file-error.ts';
 import { expandPatterns } from '../formats/bytes/file-patterns.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
@@ -190,20 +190,40 @@ function factsOf({ notes, ...raster }: OpenedRaster): string {
   return JSON.stringify(raster);
 }
 
-/** Notes on rasters, in which a note that several rasters have stands once, with their names. */
-export function notesOnRasters(found: readonly { readonly path: string; readonly notes: readonly Note[] }[]): Note[] {
+/** Notes on a raster, or on one band of it. */
+export interface RasterNotes {
+  readonly path: string;
+  readonly band?: number;
+  readonly notes: readonly Note[];
+}
+
+/** Notes on rasters, in which a note that several have stands once, with their names, and with the bands that have it. */
+export function notesOnRasters(found: readonly RasterNotes[]): Note[] {
   if (found.length === 1) return [...found[0]!.notes];
-  const same = new Map<string, { readonly note: Note; readonly paths: string[] }>();
-  for (const { path, notes } of found) {
-    for (const note of notes) {
+  const opened = bandsByPath(found);
+  const same = new Map<string, { readonly note: Note; readonly of: RasterNotes[] }>();
+  for (const each of found) {
+    for (const note of each.notes) {
       const key = `${note.code} ${note.message}`;
-      const others = same.get(key);
-      if (others === undefined) same.set(key, { note, paths: [path] });
-      else if (others.paths.at(-1) !== path) others.paths.push(path);
+      const others = same.get(key)?.of ?? [];
+      if (others.length === 0) same.set(key, { note, of: others });
+      others.push(each);
     }
   }
-  return [...same.values()].map(({ note, paths }) => {
-    const names = paths.length === found.length ? `All ${paths.length} rasters` : listNames(paths, SHOWN);
-    return { ...note, message: `${names}: ${note.message}` };
+  return [...same.values()].map(({ note, of }) => {
+    const noted = bandsByPath(of);
+    const names = Array.from(noted, ([path, bands]) => {
+      if (bands.size === opened.get(path)!.size) return quoteName(path);
+      return `${quoteName(path)}, ${bands.size === 1 ? 'band' : 'bands'} ${[...bands].join(', ')}`;
+    });
+    const isAll = of.length === found.length && noted.size > 1;
+    const shown = names.length > SHOWN ? `${names.slice(0, SHOWN).join(', ')} and others` : names.join(', ');
+    return { ...note, message: `${isAll ? `All ${noted.size} rasters` : shown}: ${note.message}` };
   });
+}
+
+function bandsByPath(found: readonly RasterNotes[]): Map<string, Set<number>> {
+  const bands = new Map<string, Set<number>>();
+  for (const { path, band = 1 } of found) bands.set(path, (bands.get(path) ?? new Set()).add(band));
+  return bands;
 }

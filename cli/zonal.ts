@@ -36,6 +36,7 @@ import {
   notesOnRasters,
   type OpenedRaster,
   openRasters,
+  type RasterNotes,
   type RasterOptions,
   rasterFiles,
 } from './zonal-rasters.ts';
@@ -348,12 +349,15 @@ function resultsOf(counting: Counting, rowsOf: readonly RowsOf[], notes: readonl
   let [cells, usedBackend] = [0n, ''];
   const { add, end } =
     surfaces.length === 1 ? togetherResults(counting, notes, write) : eachResults(counting, rowsOf, write);
-  const found: { readonly path: string; readonly notes: readonly Note[] }[] = [];
+  const found: RasterNotes[] = [];
   return {
     async receive(surface, histogram, backend) {
       usedBackend = backend;
       if (surfaces.length === 1) take(histogram.notes);
-      else found.push({ path: surfaces[surface]![0]!.path, notes: histogram.notes });
+      else {
+        const { path, band } = surfaces[surface]![0]!;
+        found.push({ path, band, notes: histogram.notes });
+      }
       await add(surface, histogram, backend);
       cells += histogram.cells.reduce((sum, count) => sum + count, 0n);
     },

@@ -284,5 +284,12 @@ describe('opened rasters', () => {
     expect(notesOnRasters(found)).toEqual([{ code: 'a/b', message: '"p", "q": The same.' }]);
     expect(notesOnRasters(found.slice(0, 2))).toEqual([{ code: 'a/b', message: 'All 2 rasters: The same.' }]);
     expect(notesOnRasters(found.slice(0, 1))).toEqual([note]);
+    const bands = (path: string, ...noted: readonly number[]) =>
+      [1, 2, 3].map((band) => ({ path, band, notes: noted.includes(band) ? [note] : [] }));
+    const sentence = (all: ReturnType<typeof bands>) => notesOnRasters(all)[0]!.message;
+    expect(sentence(bands('p', 1, 2, 3))).toBe('"p": The same.');
+    expect(sentence(bands('p', 2))).toBe('"p", band 2: The same.');
+    expect(sentence([...bands('p', 1, 3), ...bands('q', 1, 2, 3)])).toBe('"p", bands 1, 3, "q": The same.');
+    expect(sentence([...bands('p', 1, 2, 3), ...bands('q', 1, 2, 3)])).toBe('All 2 rasters: The same.');
   });
 });
