@@ -83,7 +83,7 @@ function maxRows(kind: 'points' | 'windows', { nodes }: MaqFile['tree']): number
 }
 
 async function rowQueries(
-  { queries, reading, tree, csv, memoryBytes }: QueryOptions,
+  { queries, reading, tree, csv, columns, memoryBytes }: QueryOptions,
   kind: 'points' | 'windows',
   file: MaqFile,
   readers: QueryReaders,
@@ -100,7 +100,8 @@ async function rowQueries(
   const rows = await readers.openRows(
     queries,
     {
-      numbers: kind === 'points' ? POINT_COLUMNS : WINDOW_COLUMNS,
+      numbers: columns?.map((name) => [name]) ?? (kind === 'points' ? POINT_COLUMNS : WINDOW_COLUMNS),
+      areNamed: columns !== undefined,
       id: reading.id,
       ...csv,
       batchRows: () => size,

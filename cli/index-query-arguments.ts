@@ -29,6 +29,8 @@ export interface QueryOptions extends ComputeOptions {
   readonly reading: PolygonLayerOptions;
   /** How to read points and windows. */
   readonly csv: CsvReading;
+  /** Names of the columns of points or windows; undefined for the usual ones. */
+  readonly columns: readonly string[] | undefined;
   /** The fill rule of query polygons. */
   readonly fill: FillRule;
   /** Path of the output, or `-` for stdout. */
@@ -63,6 +65,12 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
     group: 'Question',
     value: 'FILE',
     help: 'polygons, to find those that share area with them: any format that build reads',
+  },
+  {
+    name: 'columns',
+    group: 'Input',
+    value: 'NAMES',
+    help: 'the columns of --points, as in X,Y, or of --windows, as in W,S,E,N (default: usual names)',
   },
   { name: 'out', group: 'Output', short: 'o', value: 'FILE', help: 'the answers; - is stdout (default)' },
   FORMAT_SPEC,
@@ -103,6 +111,7 @@ const USES: readonly (readonly [option: string, kinds: readonly QueryKind[]])[] 
   ['input-format', ['polygons']],
   ['assume-crs', ['points', 'polygons']],
   ['fill', ['polygons']],
+  ['columns', ['points', 'windows']],
   ['no-header', ['points', 'windows']],
   ['decimal', ['points', 'windows']],
 ];
@@ -129,6 +138,7 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     queries: text(values, kind)!,
     reading: parseLayerReading(values),
     csv: parseCsvReading(values),
+    columns: parsed(values, 'columns', (given) => parseColumns(given, kind)),
     fill: parseFill(values),
     out,
     format: parseTableFormat(values, out, '--out'),
@@ -138,6 +148,17 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     filterOnly: values.has('filter-only'),
     ...parseCompute(values),
   };
+}
+
+function parseColumns(given: string, kind: QueryKind): readonly string[] {
+  const names = given.split(',').map((name) => name.trim());
+  const wanted = kind === 'points' ? 2 : 4;
+  if (names.length === wanted && names.every((name) => name !== '')) return names;
+  throw new UsageError('usage/columns', `--columns ${given} does not name the columns of --${kind}.`, {
+    expected: `${wanted} names, separated by commas`,
+    got: `${names.length}`,
+    remedy: kind === 'points' ? 'Write it as --columns x,y.' : 'Write it as --columns left,bottom,right,top.',
+  });
 }
 
 function parseKind(values: OptionValues): QueryKind {

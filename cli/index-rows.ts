@@ -32,6 +32,7 @@ export async function openRows(
   const { antimeridian: _, ...asWritten } = reading ?? {};
   const opened = reading && (await openPointLayer(file, asWritten, options.numbers));
   if (opened !== undefined) {
+    if (options.areNamed) throw noEffect('columns', 'a layer', 'tables');
     const layer = await settled(opened, signal);
     const id = options.id ?? 'id';
     return rowsOfTable(pointTable(layer, id), layer.size, { ...options, id }, layer);
@@ -61,7 +62,7 @@ function missingColumn({ file, fields }: PointTable, wanted: string): FormatErro
       fields.map(({ name }) => name),
       20,
     ),
-    remedy: 'Call the columns so.',
+    remedy: 'Name the columns by --columns.',
     place: { file },
   });
 }
@@ -71,10 +72,14 @@ function requireTableOptions({ layer, geometryColumn, crs }: PolygonLayerOptions
   const given = { layer, 'geometry-column': geometryColumn, 'assume-crs': crs };
   for (const [option, value] of Object.entries(given)) {
     if (value === undefined) continue;
-    throw new UsageError('usage/contradiction', `--${option} has no effect with a table of points.`, {
-      remedy: 'Leave it out; it is for layers.',
-    });
+    throw noEffect(option, 'a table of points', 'layers');
   }
+}
+
+function noEffect(option: string, file: string, others: string): UsageError {
+  return new UsageError('usage/contradiction', `--${option} has no effect with ${file}.`, {
+    remedy: `Leave it out; it is for ${others}.`,
+  });
 }
 
 /** The rows of a table as those of a CSV file. Its columns are found by their names in the same way. */

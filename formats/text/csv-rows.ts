@@ -11,11 +11,13 @@ import type { Fields } from '../tables/csv/scan.ts';
 export interface CsvRowsOptions {
   /** For every column of numbers to read, the names that the column may have in the header, in lower or upper case. */
   readonly numbers: readonly (readonly string[])[];
+  /** Whether the columns of numbers are found by these names without a header, too. */
+  readonly areNamed?: boolean | undefined;
   /** Name of the column that contains the names of the rows. Default: the column `id`, if there is one. */
   readonly id?: string | undefined;
   /**
    * Whether the first line has the names of columns. If false, columns are called `column1`, `column2`, …, and the first
-   * ones are the numbers, in their order.
+   * ones are the numbers, in their order, unless `areNamed`.
    */
   readonly header?: boolean | undefined;
   /** The decimal separator of numbers. Default: a point. */
@@ -110,11 +112,11 @@ async function* readRows(input: LayerInput, options: CsvRowsOptions, signal?: Ab
 }
 
 function columnsOf({ names, hasHeader }: Head, options: CsvRowsOptions, file: string): Columns {
-  const { numbers, id } = options;
+  const { numbers, areNamed = false, id } = options;
   const lower = names.map((name) => name.toLowerCase());
   const find = (wanted: readonly string[]): number =>
     wanted.map((name) => lower.indexOf(name.toLowerCase())).find((at) => at >= 0) ?? -1;
-  const at = numbers.map((wanted, i) => (hasHeader ? find(wanted) : i < names.length ? i : -1));
+  const at = numbers.map((wanted, i) => (hasHeader || areNamed ? find(wanted) : i < names.length ? i : -1));
   const missing = at.indexOf(-1);
   if (missing >= 0) throw missingColumn(file, options, numbers[missing]!.join(' or '), lower);
   const idAt = find([id ?? 'id']);
@@ -209,8 +211,8 @@ function missingColumn(
 }
 
 function remedyOfMissing(header: boolean | undefined, names: readonly string[]): string {
-  if (header === false) return 'Without a header, columns are named by their numbers, from 1.';
-  const remedy = 'Write the names of the columns into the first line';
+  if (header === false) return 'Without a header, columns are called column1, column2 and so on.';
+  const remedy = 'Name the columns by --columns, or write the usual names into the first line';
   return names.some((name) => NUMBER.test(name))
     ? `${remedy}, or give --no-header if the columns are in this order.`
     : `${remedy}.`;

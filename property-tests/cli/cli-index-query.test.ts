@@ -36,6 +36,30 @@ describe('quadrille index query --points', () => {
     expect(stderr).toMatch(/^2 points, 1 of them in polygons: 1 pair, [\d.]+ s on reference\.$/m);
   });
 
+  test('takes points and windows from the columns that --columns names, with a header or without', async () => {
+    const usual = await answer(shop.query('@shapes.maq', '--points', '@points.csv'));
+    const rows = parseCsv(await readFile(shop.path('points.csv'), 'utf8')).slice(1);
+    const lines = (header: string) => `${header}\n${rows.map(([id, x, y]) => `"${id}",${y},999,${x}\n`).join('')}`;
+    await shop.write('moved.csv', lines('id,Y of it,x,X of it'));
+    await shop.write('bare.csv', lines('').slice(1));
+    const named = (...words: readonly string[]) => shop.query('@shapes.maq', ...words);
+    expect(await answer(named('--points', '@moved.csv', '--columns', 'x of it, Y of it'))).toBe(usual);
+    const bare = ['--points', '@bare.csv', '--no-header', '--id', 'column1'];
+    expect(await answer(named(...bare, '--columns', 'column4,column2'))).toBe(usual);
+    const windows = await answer(named('--windows', '@windows.csv'));
+    await shop.write('boxes.csv', 'a,b,c,d\n35,5,35,5\n-70,-150,-140,-80\n');
+    expect(await answer(named('--windows', '@boxes.csv', '--columns', 'b,d,c,a'))).toBe(windows);
+
+    const refused = async (...words: readonly string[]) => (await named(...words)).stderr;
+    expect(await refused('--points', '@moved.csv', '--columns', 'x')).toContain('2 names, separated by commas');
+    expect(await refused('--points', '@moved.csv', '--columns', 'x,why')).toContain('no column why');
+    expect(await refused(...bare, '--columns', 'x,y')).toContain('no column x');
+    const layer = ['--points', '@points.geojson', '--columns', 'x,y'];
+    await shop.write('points.geojson', { type: 'Point', coordinates: [1, 2] });
+    expect(await refused(...layer)).toContain('--columns has no effect with a layer');
+    expect(await refused('--polygons', '@shapes.geojson', '--columns', 'x,y')).toContain('no effect with --polygons');
+  });
+
   test('notes points at longitude 180 and latitude 90, once', async () => {
     await shop.write('ends.csv', 'x,y\n180,10\n10,90\n10,10\n');
     const { stderr } = await shop.query('@shapes.maq', '--points', '@ends.csv');
