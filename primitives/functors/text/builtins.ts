@@ -88,6 +88,8 @@ function applyFloats(
 function applyToVectors(position: Position, name: string, own: VectorFunction, args: readonly Argument[]): TextValue {
   requireCount(position, name, args, own.length);
   const [{ value: first, position: at }] = args as readonly [Argument];
+  const isOfNumbers = isAbstract(first) || first.type === 'f32';
+  if (isOfNumbers && (name === 'length' || name === 'distance')) return applyToNumbers(position, name, args);
   if (!isVector(first) || (name === 'cross' && first.fields.length !== 3)) {
     throw errorAt(at, 'type', `An argument of ${name} has the wrong type.`, {
       expected: name === 'cross' ? 'vec3f' : ['vec2f', 'vec3f', 'vec4f'],
@@ -101,6 +103,17 @@ function applyToVectors(position: Position, name: string, own: VectorFunction, a
   const result = own(...vectors);
   const scalarOf = ({ operand }: F32): ScalarValue => ({ type: 'f32', operand });
   return result instanceof Value ? scalarOf(result) : vectorOf(Object.values(result).map(scalarOf));
+}
+
+/** Records a call of `length` or `distance` for numbers: the absolute value of the number, or of the difference. */
+function applyToNumbers(position: Position, name: string, args: readonly Argument[]): TextValue {
+  const [first, second] = args.map(({ value, position: at }): TextValue => {
+    const isExact = args.every((each) => isAbstract(each.value));
+    if (isExact && isAbstract(value)) return { type: 'abstract-float', value: Number(value.value) };
+    return coerceScalar(at, value, 'f32', `An argument of ${name}`);
+  }) as [TextValue, TextValue?];
+  const value = second === undefined ? first : applyBinary(position, '-', first, second);
+  return applyBuiltin(position, 'abs', [{ value, position }]);
 }
 
 /** Records a call of a function of scalars for each component of vectors. */
@@ -173,6 +186,8 @@ function alike(args: readonly Argument[]): readonly TextValue[] {
 
 function extreme(position: Position, name: 'min' | 'max', a: TextValue, b: TextValue): TextValue {
   if (isScalar(a)) return applyOperation(position, name, name, [a, b]);
+  // Of zeros, −0 is the lesser, as where the program runs.
+  if (a.type === 'abstract-float') return { ...a, value: Math[name](a.value, (b as typeof a).value) };
   const less = applyBinary(position, '<', a, b) as ScalarValue & { operand: { value: boolean } };
   return less.operand.value === (name === 'min') ? a : b;
 }

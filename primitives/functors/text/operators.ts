@@ -112,6 +112,9 @@ function checked(position: Position, operator: string, a: TextValue, b: TextValu
 }
 
 function remainderOf(a: ScalarValue, b: ScalarValue): ScalarValue {
+  // The remainder of two f32 is an f32, so that of numbers in a text is known before the program runs.
+  if (a.operand.kind === 'literal' && b.operand.kind === 'literal')
+    return { type: 'f32', operand: literal('f32', Number(a.operand.value) % Number(b.operand.value)) };
   return { type: 'f32', operand: remainder(new Value<'f32'>(a.operand), new Value<'f32'>(b.operand)).operand };
 }
 

@@ -66,6 +66,13 @@ export function createReader(source: SourceText): Reader {
     name(what) {
       const token = next();
       if (token.kind !== 'name') throw error(token.position, `Expected a name for ${what}, got ${token.text}.`);
+      if (token.text === '_' || token.text.startsWith('__')) {
+        throw error(
+          token.position,
+          `${token.text} cannot name ${what}: WGSL has no names that begin with two underscores, or are one.`,
+          'Choose another name.',
+        );
+      }
       if (!keywords.has(token.text)) return token;
       throw error(
         token.position,

@@ -8,6 +8,8 @@ export interface SourceText {
   readonly file: string;
   /** The line of `file` on which the text starts, counted from 1. */
   readonly firstLine: number;
+  /** The parts of the text that are values of a template string: from where to where. Their line breaks are not the file's. */
+  readonly values?: readonly (readonly [from: number, to: number])[];
 }
 
 /** A position in a text: the number of UTF-16 code units before it. */
@@ -25,6 +27,7 @@ export const LINE_BREAKS = '\\n\\v\\f\\r\\u0085\\u2028\\u2029';
 export const BLANKS: string = ` \\t\\u200e\\u200f${LINE_BREAKS}`;
 
 const lineBreak = new RegExp(`\\r\\n|[${LINE_BREAKS}]`);
+const lineBreaks = new RegExp(`[${LINE_BREAKS}]`, 'g');
 
 /** Makes an error at a position in the text. Long quotations of the text are cut. */
 export function errorAt(
@@ -43,7 +46,15 @@ function withoutLongWords(detail: unknown): unknown {
   return typeof detail === 'string' ? shortenedWords(detail) : detail;
 }
 
-function placeOf({ source: { text, file, firstLine }, at }: Position): ErrorPlace {
-  const before = text.slice(0, at).split(lineBreak);
+function placeOf({ source, at }: Position): ErrorPlace {
+  const { file, firstLine } = source;
+  const before = ownText(source).slice(0, at).split(lineBreak);
   return { file, line: firstLine + before.length - 1, column: before.at(-1)!.length + 1 };
+}
+
+/** The text, as long as before, with blanks for the line breaks of values. */
+function ownText({ text, values = [] }: SourceText): string {
+  let own = '';
+  for (const [from, to] of values) own += text.slice(own.length, from) + text.slice(from, to).replace(lineBreaks, ' ');
+  return own + text.slice(own.length);
 }

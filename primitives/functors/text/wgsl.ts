@@ -47,6 +47,8 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  * Vectors are made, read, assigned and computed as in WGSL: `vec3f(v.xy, 1)`, `v.zyx`, `v.x += 1`, `2 * v + w`,
  * `mix(v, w, 0.5)`. Each component is computed as an f32. `dot` adds the products from x on, `length(v)` is
  * `sqrt(dot(v, v))`, `distance(v, w)` is `length(v - w)`, and `normalize(v)` is `v / length(v)`, with the limits of `length`.
+ * Of numbers, `length(a)` is `abs(a)`. A `const` takes all operators, and functions but those of f32 that are made of
+ * several operations, such as `sin` and `mix`.
  *
  * If `wgsl` is used as a template tag, errors name the line in the author's file. If it is called as a function, errors
  * name `options.name` and the line in the text. The whole text is checked immediately.
@@ -99,9 +101,16 @@ function ofTemplate(strings: TemplateStringsArray, values: readonly unknown[]): 
   const isTemplate = Array.isArray(strings) && strings.length > 0 && strings.every((part) => typeof part === 'string');
   if (!isTemplate) throw wrongInput('wgsl', 'text', strings, 'a text');
   for (const value of values) requirePart(value);
-  const text = strings.reduce((joined, part, i) => `${joined}${values[i - 1]}${part}`);
+  let text = strings[0]!;
+  const places = values.map((value, i): [number, number] => {
+    const from = text.length;
+    text += value;
+    const to = text.length;
+    text += strings[i + 1];
+    return [from, to];
+  });
   const place = callerPlace();
-  return { text, file: place?.file ?? 'wgsl', firstLine: place?.line ?? 1 };
+  return { text, file: place?.file ?? 'wgsl', firstLine: place?.line ?? 1, values: places };
 }
 
 function requirePart(value: unknown): void {

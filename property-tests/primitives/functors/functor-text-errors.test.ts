@@ -40,6 +40,9 @@ describe('errors in text report the place', () => {
     ['syntax', 'a sum as the operand of a shift', body('let a = x + 1u ‸<< 2u;')],
     ['syntax', 'chained comparisons', body('let a = x < 1u ‸< 2u;')],
     ['syntax', 'a keyword as a name', body('let ‸loop = x;')],
+    ['syntax', 'a name of two underscores', body('let ‸__proto__ = x;')],
+    ['syntax', 'a parameter with a name of two underscores', 'fn f(‸__proto__: u32) -> u32 { return 1u; }'],
+    ['syntax', 'a name that is an underscore', 'fn f(‸_: u32) -> u32 { return 1u; }'],
     ['syntax', 'a let without value', body('let ‸a: u32;')],
     ['syntax', 'a call as a statement', body('f(x, y, b)‸;')],
     ['syntax', 'a switch', body('‸switch x { default {} }')],
@@ -186,6 +189,19 @@ describe('errors in text report the place', () => {
     const here = new Error().stack!.split('\n')[1]!.match(/:(\d+):\d+\)?$/)![1]!;
     expect(place!.file).toMatch(/property-tests\/primitives\/functors\/functor-text-errors\.test\.ts$/);
     expect(place!.line).toBe(Number(here) - 3);
+  });
+
+  test.each(['q', 'x'])('line breaks of the values of a template string are no lines of its file, for %s', (name) => {
+    const values = ['let a = x;\n\r\n  let b =', 'a;\n // a comment\n'];
+    const make = () => wgsl`
+      fn f(x: u32) -> u32 {
+        ${values[0]!} ${name}; let c = ${values[1]!}
+        return c ^ 1f;
+      }`;
+    const { place, code } = errorOf(make);
+    const here = new Error().stack!.split('\n')[1]!.match(/:(\d+):\d+\)?$/)![1]!;
+    expect(code).toBe(name === 'q' ? 'functor/unresolved' : 'functor/type');
+    expect(place!.line).toBe(Number(here) - (name === 'q' ? 4 : 3));
   });
 
   test('a signature that differs from the options is refused', () => {

@@ -98,6 +98,10 @@ describe('what a text computes of vectors is WGSL', () => {
     ['return pow(a, vec2f(2)) + atan2(vec2f(), a) + exp2(a);', [3, 8]],
     ['return vec4f(dot(b, b), length(vec2f(3, 4)), distance(a, a + vec2f(6, 8)), 0);', [50, 5, 10, 0]],
     ['return normalize(vec3f(0, -2, 0)) + cross(b, b.yzx);', [-13, 10, -1]],
+    ['return vec4f(length(-s), distance(s, 10), length(-2.5), distance(1, 3));', [8, 2, 2.5, 2]],
+    ['const k = length(-3f); const l = distance(1, 3f); return vec2f(k, l);', [3, 2]],
+    ['const k = 5.5f % 2; const l = -7f % 4; return vec2f(k, l);', [1.5, -3]],
+    ['return vec4f(min(-0.0, 0.0), min(0.0, -0.0), max(-0.0, 0.0), max(0.0, -0.0));', [-0, -0, 0, 0]],
     ['let v: vec2<f32>= a; return v;', [1, 2]],
     ['let vec2 = s; return select(a, -a, vec2 < 9) * vec2f(vec2 * 2);', [-16, -32]],
     ['return vec2f(dot(a), vec4u(s).x);', [1, 8], 'struct vec4u { x: f32 }\nfn dot(v: vec2f) -> f32 { return v.x; }'],
@@ -188,7 +192,10 @@ describe('what a text must not do with vectors is an error with its place', () =
     ['type', 'let v = dot(‸s, s);', neither, 'Expected vec2f, vec3f, vec4f, got f32.'],
     ['type', 'let v = cross(‸a, a);', neither, 'Expected vec3f, got vec2f.'],
     ['type', 'let v = normalize(‸s);', neither, 'got f32.'],
-    ['type', 'let v = length(‸s);', onlyWgsl, 'got f32.'],
+    ['type', 'let v = length(‸n);', neither, 'got u32.'],
+    ['type', 'let v = distance(s, ‸a);', neither, 'Expected f32, got vec2f.'],
+    ['type', 'let v = distance(a, ‸1);', neither, 'Construct one with vec2f(…).'],
+    ['arguments', 'let v = ‸distance(s);', neither, 'Expected 2, got 1.'],
     ['type', 'let v = f32(‸a);', neither, 'Expected a scalar, got vec2f.'],
     ['type', 'let v = bitcast<f32>(‸a);', neither, 'Expected a scalar, got vec2f.'],
     ['type', 'let v = ‸vec2u(n);', onlyWgsl, 'Expected vec2f, got vec2u. Use a struct for other types.'],
@@ -203,7 +210,7 @@ describe('what a text must not do with vectors is an error with its place', () =
     ['type', '', onlyWgsl, 'Declare one for each scalar.', '@group(0) @binding(0) var<storage> w: array<‸vec2<f32>>;'],
     ['type', '', onlyWgsl, 'Declare one for each scalar.', '@group(0) @binding(0) var<uniform> w: ‸vec4f;'],
     ['constant', '', onlyWgsl, 'Use let', 'const k = ‸sin(vec2f(1));'],
-    ['constant', '', onlyWgsl, 'Use let', 'const k = 5.5f ‸% 2;'],
+    ['constant', '', onlyWgsl, 'Use let', 'const k = ‸mix(1, 2f, 0.5);'],
   ];
   test.each(
     cases.map(([code, body, isWgsl, says, before = '']) => ({
