@@ -8,6 +8,7 @@ import { errorAt, type Position } from './source.ts';
 import type { Binary, Call, Expression, FunctionDeclaration, Member } from './syntax.ts';
 import {
   type Argument,
+  arraysOf,
   isAbstract,
   isScalar,
   isScalarName,
@@ -149,7 +150,8 @@ function readElement(context: Context, array: Expression, index: Expression): Te
     throw noArray(array.position);
   }
   const operand = indexOf(array.name, index, evaluate(context, index));
-  return { type: entry.type, operand: use(read(array.name, entry.type, operand)) };
+  const arrays = arraysOf(array.name, entry.type).values();
+  return valueOfLeaves(entry.type, () => use(read(...arrays.next().value!, operand)));
 }
 
 export function noArray(position: Position): Error {
@@ -231,13 +233,14 @@ function lengthOf(context: Context, { args, position }: Call): ScalarValue {
   requireCount(position, 'arrayLength', args, 1);
   const [arg] = args;
   const name = arg!.kind === 'unary' && arg!.operator === '&' && arg!.operand.kind === 'name' ? arg!.operand.name : '';
-  if (lookUp(context, name, arg!.position)?.kind !== 'array') {
+  const entry = lookUp(context, name, arg!.position);
+  if (entry?.kind !== 'array') {
     throw errorAt(arg!.position, 'type', 'arrayLength takes an array of var<storage>.', {
       remedy: 'Write arrayLength(&name).',
     });
   }
   const local = newLocal('u32');
-  append({ kind: 'length', local, array: name });
+  append({ kind: 'length', local, array: arraysOf(name, entry.type)[0]![0] });
   return { type: 'u32', operand: local };
 }
 

@@ -8,8 +8,9 @@ import { parseModule } from './parse-module.ts';
 import { type Context, childOf, type Entry, type Scope, type TextProgram } from './scope.ts';
 import { errorAt, type Position, type SourceText } from './source.ts';
 import { constantValue, writeStatements } from './statements.ts';
-import type { FunctionDeclaration, TextModule, TypeName } from './syntax.ts';
+import type { CaptureDeclaration, FunctionDeclaration, TextModule, TypeName } from './syntax.ts';
 import {
+  arraysOf,
   isScalarName,
   leafTypesOf,
   leavesOf,
@@ -23,7 +24,7 @@ import { lackingType, VECTOR_TYPES } from './vectors.ts';
 /** The result of compiling a WGSL text: its functions, and the arrays and uniforms that it declares. */
 export interface CompiledText {
   readonly functions: ReadonlyMap<string, CompiledFunction>;
-  readonly arrays: ReadonlyMap<string, ScalarType>;
+  readonly arrays: ReadonlyMap<string, TextType>;
   readonly uniforms: ReadonlyMap<string, ScalarType>;
   /** The module of one of the functions, linked with all functions that it calls. */
   moduleOf(name: string): Module;
@@ -54,15 +55,19 @@ function compileSource(source: SourceText, fast: boolean): CompiledText {
     requireAtMost(position, MAX_RESULTS, scalarsOf(struct), `The struct ${name} has too many scalars.`);
     structs.set(name, struct);
   }
-  const captures = syntax.captures.map((capture) => ({ ...capture, type: captureType(capture.type) }));
-  const captured = (kind: 'array' | 'uniform'): ReadonlyMap<string, ScalarType> =>
-    new Map(captures.filter((capture) => capture.kind === kind).map(({ name, type }) => [name, type]));
+  const captured = <T extends TextType>(
+    kind: CaptureDeclaration['kind'],
+    accepted: (type: TypeName, found: TextType) => T,
+  ): ReadonlyMap<string, T> => {
+    const captures = syntax.captures.filter((capture) => capture.kind === kind);
+    return new Map(captures.map(({ name, type }) => [name, accepted(type, typeOf(type))]));
+  };
   const shell: Shell = {
     syntax,
     structs,
     typeOf,
-    arrays: captured('array'),
-    uniforms: captured('uniform'),
+    arrays: captured('array', arrayType),
+    uniforms: captured('uniform', uniformType),
     fast,
   };
   const functions = compileFunctions(shell);
@@ -74,7 +79,7 @@ function compileSource(source: SourceText, fast: boolean): CompiledText {
 interface Shell {
   readonly syntax: TextModule;
   readonly structs: ReadonlyMap<string, Struct>;
-  readonly arrays: ReadonlyMap<string, ScalarType>;
+  readonly arrays: ReadonlyMap<string, TextType>;
   readonly uniforms: ReadonlyMap<string, ScalarType>;
   readonly fast: boolean;
   typeOf(type: TypeName): TextType;
@@ -115,9 +120,18 @@ function namedType(structs: ReadonlyMap<string, Struct>, { name, position }: Typ
   });
 }
 
-function captureType({ name, position }: TypeName): ScalarType {
-  if (isScalarName(name) && name !== 'bool') return name;
-  throw errorAt(position, 'type', `An array or uniform cannot hold ${name}.`, {
+/** The type of the elements of a captured array. */
+function arrayType({ name, position }: TypeName, type: TextType): TextType {
+  if (!leafTypesOf(type).includes('bool')) return type;
+  throw errorAt(position, 'type', `An array of var<storage> cannot hold ${name}.`, {
+    expected: 'u32, i32, f32, or a vector or struct of these',
+    got: name,
+  });
+}
+
+function uniformType({ name, position }: TypeName, type: TextType): ScalarType {
+  if (typeof type === 'string' && type !== 'bool') return type;
+  throw errorAt(position, 'type', `A uniform cannot hold ${name}.`, {
     expected: 'u32, i32 or f32',
     got: name,
     remedy: 'Declare one for each scalar.',
@@ -211,7 +225,7 @@ function compileFunction(
     name,
     parameters: types.flatMap(({ type }) => leafTypesOf(type)),
     results: leafTypesOf(resultType),
-    arrays,
+    arrays: new Map([...arrays].flatMap(([array, type]) => arraysOf(array, type))),
     uniforms,
     fast,
   };

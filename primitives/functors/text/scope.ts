@@ -1,4 +1,4 @@
-import type { Local, LocalArray, ScalarType } from '../../ir/ir.ts';
+import type { Local, LocalArray } from '../../ir/ir.ts';
 import { errorAt, type Position } from './source.ts';
 import type { Continuing, FunctionDeclaration, TypeName } from './syntax.ts';
 import type { Struct, TextType, TextValue } from './values.ts';
@@ -9,7 +9,8 @@ export type Entry =
   | { readonly kind: 'value'; readonly value: TextValue; readonly isConst?: boolean }
   /** A `var`. The operands of its value are locals that can be assigned. */
   | { readonly kind: 'var'; readonly value: TextValue }
-  | { readonly kind: 'array'; readonly type: ScalarType }
+  /** A captured column, or the captured table of a type with several scalars. */
+  | { readonly kind: 'array'; readonly type: TextType }
   | LocalArrays
   /** A name that a `continuing` block cannot use, because a `continue` statement skips the name's declaration. */
   | { readonly kind: 'skipped' };

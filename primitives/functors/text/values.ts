@@ -1,6 +1,7 @@
 import type { Operand, ScalarType } from '../../ir/ir.ts';
 import { bool, f32, i32, u32 } from '../functor.ts';
-import type { Scalar, Shape } from '../shapes.ts';
+import { nameOfLeaf } from '../records.ts';
+import { leafPaths, type Scalar, type Shape } from '../shapes.ts';
 import type { Position } from './source.ts';
 
 /** A type in a WGSL text: a scalar or a struct. A vector is a struct that every text has. */
@@ -68,6 +69,13 @@ export function shapeOf(type: TextType): Shape {
 /** The scalar types of a type, in depth-first order of its fields. */
 export function leafTypesOf(type: TextType): ScalarType[] {
   return typeof type === 'string' ? [type] : type.fields.flatMap((field) => leafTypesOf(field.type));
+}
+
+/** The arrays that a functor captures for a `var<storage>`: one, or one for each scalar of its type, in the order above. */
+export function arraysOf(name: string, type: TextType): readonly (readonly [name: string, type: ScalarType])[] {
+  if (typeof type === 'string') return [[name, type]];
+  const types = leafTypesOf(type);
+  return leafPaths(shapeOf(type)).map((path, leaf) => [nameOfLeaf(name, path), types[leaf]!]);
 }
 
 /** The operands of a value's scalars, in the order of {@link leafTypesOf}. Throws for an abstract number. */

@@ -1,6 +1,7 @@
 import { isRecord } from '../../checks/given.ts';
 import type { ScalarType } from '../../ir/ir.ts';
 import {
+  array,
   type Functor,
   type FunctorOptions,
   functorOf,
@@ -38,8 +39,8 @@ export interface TextOptions<P extends Parameters, R extends Shape> extends Func
  * length, log, log1p, log2, max, min, mix, normalize, pow, remainder, reverseBits, round, select, sign, sin, sinh, sqrt,
  * tan, tanh, trunc, arrayLength and bitcast. A function may have arrays of scalars, vectors or structs, such as
  * `var a: array<u32, 8>;` and `var b = array<f32, 2>(x, y);`, whose elements are read and written by index, as those of
- * `LocalArray`. Outside the functions, `var<storage> name: array<u32>;` captures a column and `var<uniform> name: u32;`
- * a uniform. There are no matrices, pointers or side effects, so `&&` and `||` evaluate both sides. Whatever WGSL leaves
+ * `LocalArray`. Outside the functions, `var<storage> name: array<u32>;` captures a column, an array of vectors or structs a table, and `var<uniform> name:
+ * u32;` a uniform. There are no matrices, pointers or side effects, so `&&` and `||` evaluate both sides. Whatever WGSL leaves
  * undefined (overflow of constants, division by zero, shifts by 32 or more, indices out of range) has the same result as
  * in a functor that is made by {@link fn}. `%` of f32 is exact, as `remainder`.
  *
@@ -153,7 +154,7 @@ function entryOf(
 
 function parametersOf({ arrays, uniforms }: CompiledText, entry: CompiledFunction): Parameters {
   const captured = [
-    ...[...arrays].map(([name, type]): [string, Parameter] => [name, { array: scalarOf(type) }]),
+    ...[...arrays].map(([name, type]): [string, Parameter] => [name, array(shapeOf(type))]),
     ...[...uniforms].map(([name, type]): [string, Parameter] => [name, { uniform: scalarOf(type) }]),
   ];
   const double = entry.parameters.find(({ name }) => arrays.has(name) || uniforms.has(name));

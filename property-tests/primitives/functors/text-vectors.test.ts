@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { FunctorError } from '../../../primitives/checks/errors.ts';
 import { wgsl } from '../../../primitives/functors/text/wgsl.ts';
 import {
+  array,
   byComponent,
+  type Column,
+  type Context,
   ceil,
   cross,
   distance,
@@ -25,6 +28,7 @@ import {
   sign,
   sqrt,
   trunc,
+  u32,
   vec2f,
   vec3f,
   vec4f,
@@ -135,6 +139,7 @@ describe('what a text computes of vectors is WGSL', () => {
 });
 
 describe('what a text must not do with vectors is an error with its place', () => {
+  const captured = '@group(0) @binding(0) var<storage> w: array<vec2<f32>>;';
   const neither = false;
   const onlyWgsl = true;
   const cases: readonly (readonly [code: string, body: string, isWgsl: boolean, says: string, before?: string])[] = [
@@ -207,7 +212,9 @@ describe('what a text must not do with vectors is an error with its place', () =
     ['type', 'var v: ‸mat4x4<f32>;', onlyWgsl, 'Use a vector for each column.'],
     ['type', 'if a ‸< a { }', neither, 'Compare components'],
     ['constant', 'const v = a ‸* 2;', neither, 'Use let'],
-    ['type', '', onlyWgsl, 'Declare one for each scalar.', '@group(0) @binding(0) var<storage> w: array<‸vec2<f32>>;'],
+    ['assignment', 'w‸[0].x += 1;', neither, 'Return the value', captured],
+    ['type', 'let v: vec3f = w‸[0];', neither, 'Expected vec3f, got vec2f.', captured],
+    ['type', '', neither, 'vector or struct of these', 'struct B { is: bool }\nvar<storage> w: array<‸B>;'],
     ['type', '', onlyWgsl, 'Declare one for each scalar.', '@group(0) @binding(0) var<uniform> w: ‸vec4f;'],
     ['constant', '', onlyWgsl, 'Use let', 'const k = ‸sin(vec2f(1));'],
     ['constant', '', onlyWgsl, 'Use let', 'const k = ‸mix(1, 2f, 0.5);'],
@@ -364,6 +371,53 @@ testOnEveryBackend('vectors in text are those of JavaScript', async ({ context }
     expect(rows.map((_, at) => atRow(got, at))).toEqual(rows.map((each) => byHand(expressions, each)));
   });
   await fc.assert(property, { numRuns: caseCount(100) });
+});
+
+const moved = { at: vec3f, times: u32 };
+const path = wgsl(
+  `struct Move { at: vec3f, times: u32 }
+  var<storage> moves: array<Move>;
+  @group(0) @binding(1) var<storage, read> ends: array<vec2<f32>>;
+  fn step(p: vec3f, i: u32) -> vec3f {
+    let by = moves[i];
+    return p + by.at * f32(by.times);
+  }
+  fn path(start: vec3f) -> vec4f {
+    var p = start;
+    for (var i = 0u; i < arrayLength(&moves); i++) { p = step(p, i); }
+    return vec4f(p.x, p.zy + ends[moves[0].times].yx, ends[arrayLength(&ends)].x);
+  }`,
+  { parameters: { start: vec3f, moves: array(moved), ends: array(vec2f) }, result: vec4f },
+);
+const move = fc.tuple(triple, fc.integer({ min: 0, max: 4 }));
+const columnOf = (context: Context, numbers: Numbers): Column<'f32'> => context.column(Float32Array.from(numbers));
+
+testOnEveryBackend('arrays of vectors and structs in text are captured tables', async ({ context }) => {
+  const lists = fc.tuple(fc.array(move, { maxLength: 5 }), fc.array(triple, { maxLength: 5 }), triple);
+  const property = fc.asyncProperty(lists, async ([moves, ends, start]) => {
+    const vector = (list: readonly Numbers[]) => ({
+      x: columnOf(
+        context,
+        list.map(([x]) => x!),
+      ),
+      y: columnOf(
+        context,
+        list.map(([, y]) => y!),
+      ),
+      z: columnOf(
+        context,
+        list.map(([, , z]) => z!),
+      ),
+    });
+    const { x, y } = vector(ends);
+    const times = context.column(Uint32Array.from(moves, ([, count]) => count));
+    const table = { at: vector(moves.map(([at]) => at)), times };
+    const got = await context.read(map(path, { start: vector([start]), moves: table, ends: { x, y } }));
+    const [px, py, pz] = moves.reduce((p, [at, count]) => p.map((each, k) => each + at[k]! * count), start as Numbers);
+    const [ex, ey] = ends[moves[0]?.[1] ?? 0] ?? [0, 0];
+    expect(atRow(got, 0)).toEqual(vectorOf([px! + 0, pz! + ey! + 0, py! + ex! + 0, 0]));
+  });
+  await fc.assert(property, { numRuns: caseCount(50) });
 });
 
 /** One row of a table, with a number in place of each column. */
