@@ -356,7 +356,7 @@ function defineFunctor(
     recording = true;
     try {
       return withinStack(`Functor ${name}`, () =>
-        recordFunctor(name, parameters, result, (args) => withMembers(name, () => body(args)), options, written),
+        recordFunctor(name, parameters, result, (args) => withMembers(name, body, args), options, written),
       );
     } finally {
       recording = false;

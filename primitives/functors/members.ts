@@ -10,18 +10,23 @@ import { ArrayValue, Value, Variable } from './value.ts';
  * replaced by one that lists the existing methods. This costs nothing for correct bodies, whereas wrapping all values
  * in proxies would slow down every body.
  */
-export function withMembers<R>(functor: string, body: () => R): R {
+export function withMembers<A extends object, R>(functor: string, body: (args: A) => R, args: A): R {
   try {
-    return body();
+    return body(args);
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
     const sentence = `Functor ${functor} uses something that does not exist: ${cause.message}.`;
     throw new FunctorError('functor/member', shortenedWords(sentence), {
       place: placeIn(cause.stack),
-      remedy: remedyFor(cause.message) ?? listed(),
+      remedy: body.length > 1 ? remedyForSeveral(args) : (remedyFor(cause.message) ?? listed()),
       cause,
     });
   }
+}
+
+/** What to write where a body has a parameter for each argument, such as `(a, b) => a.add(b)`. */
+function remedyForSeveral(args: object): string {
+  return `A body has one parameter, a record: write ({ ${Object.keys(args).join(', ')} }) => ….`;
 }
 
 /** What to write for a call of a method that there is not, such as `x.sqrt()`. */

@@ -1,5 +1,6 @@
 import type { OperationName, ScalarType } from '../../ir/ir.ts';
 import { arityOf, factsOf, operationNames, typeOf, wgslOf } from '../../ir/operations.ts';
+import { literal } from '../recorder.ts';
 import { FLOAT_FUNCTIONS } from '../standard/float-functions.ts';
 import { cross, distance, dot, length, normalize } from '../standard/vectors.ts';
 import { type F32, Value } from '../value.ts';
@@ -7,6 +8,7 @@ import { coerce, coerceScalar, concrete, concreteAs } from './numbers.ts';
 import { apply, applyBinary } from './operators.ts';
 import { errorAt, type Position } from './source.ts';
 import {
+  type AbstractValue,
   type Argument,
   isAbstract,
   isScalar,
@@ -137,9 +139,21 @@ function applyByComponent(position: Position, name: string, args: readonly Argum
 export function applyConversion(position: Position, type: ScalarType, args: readonly Argument[]): TextValue {
   requireCount(position, type, args, 1);
   const { value, position: at } = args[0]!;
-  const fits = isAbstract(value) && type !== 'bool' && (value.type === 'abstract-int' || type === 'f32');
-  if (fits) return concreteAs(at, value, type);
+  if (isAbstract(value)) {
+    if (type === 'bool') return { type, operand: literal(type, Number(value.value) !== 0) };
+    return concreteAs(at, type === 'f32' ? value : wholeOf(value, type), type);
+  }
   return apply('convert', [scalar(at, value, type).operand], type);
+}
+
+/** A number without a suffix as a whole one: without its fraction, and the nearest of the type if it is out of range. */
+function wholeOf(number: AbstractValue, type: 'u32' | 'i32'): AbstractValue {
+  if (number.type === 'abstract-int' || !Number.isFinite(number.value)) return number;
+  const [least, greatest] = type === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
+  return {
+    type: 'abstract-int',
+    value: BigInt(Math.trunc(Math.min(Math.max(number.value, least), greatest))),
+  };
 }
 
 /** `bitcast<T>(x)`. */

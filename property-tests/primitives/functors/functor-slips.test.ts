@@ -48,6 +48,15 @@ test.each(Object.entries(slips))('%s is refused with a remedy', (_, [code, remed
   expect(make).toThrow(expect.objectContaining({ code, remedy: expect.stringContaining(remedy) }));
 });
 
+test('a body with a parameter for each argument is refused with a remedy', () => {
+  const refusal = (remedy: string) => expect.objectContaining({ code: 'functor/member', remedy });
+  const sum = (a: q.U32, b: q.U32) => a.add(b);
+  const remedy = (names: string) => `A body has one parameter, a record: write ({ ${names} }) => ….`;
+  expect(() => fn({ x: u32, y: u32 }, u32, sum as never).module).toThrow(refusal(remedy('x, y')));
+  const added = () => q.monoid({ of: u32, identity: 0, exact: true, combine: sum as never }).combine.module;
+  expect(added).toThrow(refusal(remedy('a, b')));
+});
+
 test('a third argument of map is refused, and a field that a result does not have', async () => {
   const context = openReference();
   const x = context.column(Uint32Array.of(1, 2));

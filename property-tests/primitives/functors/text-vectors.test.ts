@@ -120,6 +120,23 @@ describe('what a text computes of vectors is WGSL', () => {
     expect(await compiler.errorsIn(text)).toEqual([]);
   });
 
+  const fractions = fc.oneof(fc.double({ noDefaultInfinity: true, noNaN: true }), fc.double({ min: -5e9, max: 5e9 }));
+  test.prop([fractions, fc.constantFrom('u32' as const, 'i32' as const)], {
+    numRuns: caseCount(30),
+    examples: [
+      [16777217.9, 'u32'],
+      [4294967240.5, 'u32'],
+      [3e9, 'i32'],
+    ],
+  })('and of conversions of numbers without a suffix', async (number, type) => {
+    const given = /[.e]/.test(`${number}`) ? `${number}` : `${number}.0`;
+    const functor = wgsl(`fn f(x: u32) -> ${type} { return ${type}(${given}); }`) as AnyFunctor;
+    const converted = interpretFunctor(functor, { x: 0 });
+    const [least, greatest] = type === 'u32' ? [0, 2 ** 32 - 1] : [-(2 ** 31), 2 ** 31 - 1];
+    expect(converted).toBe(Math.trunc(Math.min(Math.max(number, least!), greatest!)) + 0);
+    expect(await compiler.errorsIn(`const_assert ${type}(${given}) == ${type}(${converted});`)).toEqual([]);
+  });
+
   test('a text may declare a struct under the name of a vector', () => {
     const text = 'struct A { v: vec2f } struct vec2f { x: u32, y: u32 } fn f(v: vec2f) -> u32 { return v.y; }';
     expect(() => wgsl(text)).toThrow(FunctorError);
