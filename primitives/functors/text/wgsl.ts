@@ -1,7 +1,6 @@
 import { isRecord } from '../../checks/given.ts';
 import type { ScalarType } from '../../ir/ir.ts';
 import {
-  array,
   type Functor,
   type FunctorOptions,
   functorOf,
@@ -12,10 +11,11 @@ import {
 } from '../functor.ts';
 import { callerPlace } from '../place.ts';
 import { wrongInput } from '../recorder.ts';
+import { RecordsParameter } from '../records.ts';
 import { isScalar, requireShapeOf, type Scalar, type Shape } from '../shapes.ts';
 import { type CompiledFunction, type CompiledText, compileText } from './program.ts';
 import { errorAt, type SourceText } from './source.ts';
-import { shapeOf } from './values.ts';
+import { shapeOf, type TextType } from './values.ts';
 
 export interface TextOptions<P extends Parameters, R extends Shape> extends FunctorOptions {
   /** The file name in error messages; `wgsl` by default. */
@@ -154,7 +154,7 @@ function entryOf(
 
 function parametersOf({ arrays, uniforms }: CompiledText, entry: CompiledFunction): Parameters {
   const captured = [
-    ...[...arrays].map(([name, type]): [string, Parameter] => [name, array(shapeOf(type))]),
+    ...[...arrays].map(([name, type]): [string, Parameter] => [name, arrayOf(type)]),
     ...[...uniforms].map(([name, type]): [string, Parameter] => [name, { uniform: scalarOf(type) }]),
   ];
   const double = entry.parameters.find(({ name }) => arrays.has(name) || uniforms.has(name));
@@ -163,6 +163,10 @@ function parametersOf({ arrays, uniforms }: CompiledText, entry: CompiledFunctio
   }
   const values = entry.parameters.map(({ name, type }): [string, Parameter] => [name, shapeOf(type)]);
   return Object.fromEntries([...values, ...captured]);
+}
+
+function arrayOf(type: TextType): Parameter {
+  return typeof type === 'string' ? { array: scalarOf(type) } : new RecordsParameter(shapeOf(type));
 }
 
 const scalarOf = (type: ScalarType): Scalar<ScalarType> => shapeOf(type) as Scalar<ScalarType>;
