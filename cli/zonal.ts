@@ -7,7 +7,7 @@ import { isWebAddress } from '../formats/bytes/file-error.ts';
 import { requirePlot } from '../formats/charts/plot-packages.ts';
 import { sameCrs } from '../formats/crs.ts';
 import type { ReprojectionGrid } from '../formats/polygons/reproject-zones.ts';
-import { codeOfCrs } from '../formats/polygons/write/layer-writer.ts';
+import { codeOfCrs, wktOfCrs } from '../formats/polygons/write/layer-writer.ts';
 import { LAYER_ENDINGS } from '../formats/polygons/write/layer-writers.ts';
 import type { ReadZones, ZoneOptions } from '../formats/polygons/zones.ts';
 import type { RowsOf } from '../formats/results/zonal-json.ts';
@@ -119,13 +119,14 @@ function featuresOf({ stats = '' }: ZonalOptions, stated: Zones, counted: Zones)
 }
 
 /** A note if programs that read the layer of zones will not know its coordinate system. */
-function layerNotes({ stats = '' }: ZonalOptions, { crs }: Zones): Note[] {
-  if (formatOfName(stats, LAYER_ENDINGS) === undefined || codeOfCrs(crs) !== undefined) return [];
+function layerNotes({ stats = '' }: ZonalOptions, zones: Zones): Note[] {
+  const { crs } = zones;
+  if (formatOfName(stats, LAYER_ENDINGS) === undefined || (codeOfCrs(crs) ?? wktOfCrs(zones)) !== undefined) return [];
   const system =
     crs === undefined
       ? 'The coordinate system of the zones is unknown'
       : `The zones' system ${quoteName(crs)} has no code`;
-  const message = `${system}: programs may take the coordinates in ${stats} for longitudes and latitudes; --assume-crs EPSG:n names it.`;
+  const message = `${system}: programs may take the coordinates in ${stats} for longitudes and latitudes; --zones-crs EPSG:N names it.`;
   return [{ code: 'zonal/layer-crs', message }];
 }
 

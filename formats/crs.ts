@@ -58,7 +58,10 @@ const UTM = /^(wgs(?=(?:19)?84)|nad(?=(?:19)?83)|etrs(?=(?:19)?89))(?:19)?8[349]
 
 /** Names without a code, as EPSG's registry and Esri's software write them, and the codes that they mean. */
 const NAMES: readonly (readonly [names: RegExp, code: string])[] = [
-  [/^(gcs)?(wgs|worldgeodeticsystem)(19)?84(crs84|geographic(2d)?|lon(g|gitude)?lat(itude)?|epsg4326)?$/, 'EPSG:4326'],
+  [
+    /^(gcs)?(wgs|worldgeodeticsystem)(19)?84(3d|crs84|geographic(2d)?|lon(g|gitude)?lat(itude)?|epsg4326)?$/,
+    'EPSG:4326',
+  ],
   [/^(crs84|lon(g|gitude)?lat(itude)?)$/, 'OGC:CRS84'],
   [/^(gcsnorthamerican1983|nad(19)?83)$/, 'EPSG:4269'],
   [/^(gcsnorthamerican1927|nad(19)?27)$/, 'EPSG:4267'],

@@ -19,7 +19,8 @@ const OPTIONS: FieldKinds<ZonalRows> = { raster: aText, band: aWhole(1), attribu
  * Every zone is a feature, in input order, also one outside the raster; a statistic that is empty in CSV is null, and so
  * is the geometry of a zone without rings. Integers beyond 2^53 and infinite numbers are texts. Coordinates have all
  * digits. Outlines are counterclockwise, and holes clockwise. A system of coordinates other than longitudes and latitudes
- * of WGS 84 is named by the member `crs`, as GDAL reads and writes it. Deterministic. O(vertices); the text is generated
+ * of WGS 84 is named by the member `crs`, as GDAL reads and writes it; one without a code, by its well-known text.
+ * Deterministic. O(vertices); the text is generated
  * in chunks of about 64 KiB.
  *
  * @throws ArgumentError `zonal/no-statistics` if the histogram has no statistics, `zonal/other-zones` if it is of other

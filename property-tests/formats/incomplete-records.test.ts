@@ -76,6 +76,7 @@ describe('systems that JSON states', () => {
     'WGS84',
     'wgs_1984',
     'GCS_WGS_1984',
+    'WGS_1984_3D',
     'WGS 84 (CRS84)',
     'CRS84',
     'EPSG:4326',

@@ -226,13 +226,20 @@ function hasOtherAngles(text: string): boolean {
   return /\b(?:ANGLE)?UNIT\s*[[(]\s*"(?!deg)|"unit"\s*:\s*"(?!deg|metre)|"unit"\s*:\s*\{/i.test(text);
 }
 
+/** What programs write in place of the name of a datum. Datums of which that is all one knows may differ. */
+const NO_NAME = /^$|^(unknown|unnamed|undefined|not specified|user defined|custom)\b/;
+
 /** The name of the datum in well-known text or PROJJSON, as differently written programs have in common. */
 function datumName(text: string): string | undefined {
   const [, name] =
     /\b(?:DATUM|GEODETICDATUM|TRF|ENSEMBLE)\s*[[(]\s*"(?:D_)?([^"]*)"/i.exec(text) ??
     /"datum(?:_ensemble)?"\s*:\s*\{[^{}]*?"name"\s*:\s*"([^"]*)"/i.exec(text) ??
     [];
-  const plain = name?.toLowerCase().replace(/[^a-z0-9]+/g, ' ');
+  const plain = name
+    ?.toLowerCase()
+    .replace(/[^a-z0-9]+/g, ' ')
+    .trim();
+  if (plain !== undefined && NO_NAME.test(plain)) return undefined;
   return plain !== undefined && /^(wgs|world geodetic system) (19)?84( ensemble)?$/.test(plain) ? WGS84 : plain;
 }
 
@@ -267,7 +274,7 @@ const OTHERWISE = 'Transform the zones by another program, for example with ogr2
 
 function unsupported(name: string, faults: string): UsageError {
   return new UsageError('crs/unsupported', `Zones cannot be brought from or to ${shown(name)}: ${faults}.`, {
-    remedy: `${OTHERWISE}, or state the system otherwise: as EPSG:N, or in words of PROJ (+proj=…).`,
+    remedy: `${OTHERWISE}, or state the system otherwise (--zones-crs, --raster-crs): as EPSG:N, or in words of PROJ (+proj=…).`,
   });
 }
 
@@ -283,7 +290,7 @@ function needsIndex(name: string): UsageError {
 
 function undefinedCrs(name: string): UsageError {
   return new UsageError('crs/undefined', `The coordinate system ${shown(name)} has no definition here.`, {
-    remedy: `${OTHERWISE}, or state the system otherwise: as EPSG:N, or in words of PROJ (+proj=…).`,
+    remedy: `${OTHERWISE}, or state the system otherwise (--zones-crs, --raster-crs): as EPSG:N, or in words of PROJ (+proj=…).`,
   });
 }
 

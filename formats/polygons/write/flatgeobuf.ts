@@ -7,7 +7,14 @@ import type { TableField } from '../../tables/table-file.ts';
 import { cellText, nullsOf } from '../../tables/write/cell-text.ts';
 import { UsageError } from '../../usage-error.ts';
 import type { FlatGeobufColumn } from '../flatgeobuf-header.ts';
-import { codeOfCrs, type LayerWriter, type MakeLayerWriter, nextZone, type WrittenZones } from './layer-writer.ts';
+import {
+  codeOfCrs,
+  type LayerWriter,
+  type MakeLayerWriter,
+  nextZone,
+  type WrittenZones,
+  wktOfCrs,
+} from './layer-writer.ts';
 import { closedRing, partsOfZone, type WrittenPart } from './zone-rings.ts';
 
 /** The letters `fgb` and the version of the format, twice. */
@@ -98,11 +105,7 @@ function tooGreat(name: string): UsageError {
   });
 }
 
-function header(
-  fields: readonly FlatGeobufColumn[],
-  { polygons: { x, y }, crs }: WrittenZones,
-  type: number,
-): Uint8Array {
+function header(fields: readonly FlatGeobufColumn[], zones: WrittenZones, type: number): Uint8Array {
   const builder = new Builder(1024);
   const columns = fields.map(({ name, type: own }) => {
     const text = builder.createString(name);
@@ -112,7 +115,8 @@ function header(
     return builder.endObject();
   });
   const all = offsets(builder, columns);
-  const system = crs === undefined ? 0 : crsOf(builder, crs);
+  const { x, y } = zones.polygons;
+  const system = zones.crs === undefined ? 0 : crsOf(builder, zones.crs, zones);
   const envelope = x.length === 0 ? 0 : envelopeOf(builder, x, y);
   builder.startObject(14);
   if (envelope !== 0) builder.addFieldOffset(1, envelope, 0);
@@ -133,12 +137,15 @@ function envelopeOf(builder: Builder, x: Float64Array, y: Float64Array): Offset 
   return builder.endVector();
 }
 
-function crsOf(builder: Builder, crs: string): Offset {
+function crsOf(builder: Builder, crs: string, zones: WrittenZones): Offset {
   const found = codeOfCrs(crs);
+  const wkt = found === undefined ? wktOfCrs(zones) : undefined;
   const text = builder.createString(found?.authority ?? crs);
+  const definition = wkt === undefined ? 0 : builder.createString(wkt);
   builder.startObject(6);
   builder.addFieldOffset(found === undefined ? 2 : 0, text, 0);
   if (found !== undefined) builder.addFieldInt32(1, found.code, 0);
+  if (definition !== 0) builder.addFieldOffset(4, definition, 0);
   return builder.endObject();
 }
 

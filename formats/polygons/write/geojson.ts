@@ -1,6 +1,13 @@
 import { jsonCell } from '../../tables/write/text-writers.ts';
 import { inChunks } from '../../text/text-chunks.ts';
-import { codeOfCrs, type LayerWriter, type MakeLayerWriter, nextZone } from './layer-writer.ts';
+import {
+  codeOfCrs,
+  type LayerWriter,
+  type MakeLayerWriter,
+  nextZone,
+  type WrittenZones,
+  wktOfCrs,
+} from './layer-writer.ts';
 import { closedRing, partsOfZone, type WrittenPart } from './zone-rings.ts';
 
 /**
@@ -31,16 +38,17 @@ export const geojsonWriter: MakeLayerWriter = (fields, zones): LayerWriter => {
     }
   }
   return {
-    begin: () => `{"type":"FeatureCollection",${crsMember(zones.crs)}"features":[\n`,
+    begin: () => `{"type":"FeatureCollection",${crsMember(zones)}"features":[\n`,
     add: (rows) => inChunks(pieces(rows)),
     end: () => '\n]}\n',
   };
 };
 
-function crsMember(crs: string | undefined): string {
+function crsMember(zones: WrittenZones): string {
+  const { crs } = zones;
   const code = codeOfCrs(crs);
   if (crs === undefined || (code?.authority === 'EPSG' && code.code === 4326)) return '';
-  const name = code === undefined ? crs : `urn:ogc:def:crs:${code.authority}::${code.code}`;
+  const name = code === undefined ? (wktOfCrs(zones) ?? crs) : `urn:ogc:def:crs:${code.authority}::${code.code}`;
   return `"crs":{"type":"name","properties":{"name":${JSON.stringify(name)}}},`;
 }
 

@@ -3,7 +3,7 @@ import type { TableField } from '../../tables/table-file.ts';
 import type { Rows } from '../../tables/write/text-writers.ts';
 
 /** Zones as features of a layer. */
-export type WrittenZones = Pick<Zones, 'polygons' | 'crs'>;
+export type WrittenZones = Pick<Zones, 'polygons' | 'crs' | 'crsText'>;
 
 /**
  * Writes a layer of polygons part by part. Each row of a table becomes a feature: the geometry of the next zone, and the
@@ -35,4 +35,12 @@ export function codeOfCrs(crs: string | undefined): { readonly authority: string
   if (crs === 'OGC:CRS84') return { authority: 'EPSG', code: 4326 };
   const [, authority, code] = /^([A-Z]+):(\d{1,9})$/.exec(crs ?? '') ?? [];
   return code === undefined ? undefined : { authority: authority!, code: Number(code) };
+}
+
+/**
+ * The well-known text of a coordinate system without a code, which other programs understand: of its name, GDAL makes
+ * WGS 84 in GeoJSON, and nothing in FlatGeobuf. Undefined if there is none, as of a text for PROJ.
+ */
+export function wktOfCrs({ crs, crsText }: Pick<Zones, 'crs' | 'crsText'>): string | undefined {
+  return [crsText, crs].find((text) => text !== undefined && /^\s*[A-Z]\w*\s*[[(]/i.test(text));
 }

@@ -147,6 +147,26 @@ describe('a layer of zones', () => {
     },
   );
 
+  test('keeps the definition of a system without a code, of whose name GDAL makes WGS 84', async () => {
+    const wkt =
+      'PROJCS["RGF_1993_Lambert_93",GEOGCS["GCS_RGF_1993",DATUM["D_RGF_1993",SPHEROID["GRS_1980",6378137.0,298.257222101]],' +
+      'PRIMEM["Greenwich",0.0],UNIT["Degree",0.0174532925199433]],PROJECTION["Lambert_Conformal_Conic"],UNIT["Meter",1.0]]';
+    const histogram = fc.sample(zonalHistogram, 1)[0]!;
+    const parts = histogram.names.map(() => []);
+    const name = 'RGF_1993_Lambert_93';
+    for (const stated of [{ crs: name, crsText: wkt }, { crs: wkt }]) {
+      const zones = { ...zonesOf(histogram.names, parts, undefined), ...stated };
+      const { crs } = JSON.parse([...statisticsGeoJson(histogram, zones)].join(''));
+      expect(crs.properties.name).toBe(wkt);
+      const file = join(folder, 'definition.fgb');
+      await writeFile(file, bytesOf(statisticsFlatGeobuf(histogram, zones)));
+      const read = await readZones(file);
+      expect([read.zones.crs, read.zones.crsText]).toEqual([name, wkt]);
+    }
+    const coded = { ...zonesOf(histogram.names, parts, 'EPSG:2154'), crsText: wkt };
+    expect([...statisticsGeoJson(histogram, coded)].join('')).toContain('"urn:ogc:def:crs:EPSG::2154"');
+  });
+
   test('of other zones than were counted is refused', () => {
     const zones = zonesOf(['a'], [[]], undefined);
     const histogram = fc.sample(

@@ -402,6 +402,23 @@ describe('coordinate systems', () => {
     await expect(reading).rejects.toMatchObject({ code: 'crs/no-shift' });
   });
 
+  test.for(['unknown', 'D_Unknown_based_on_Bessel_1841_ellipsoid', 'Not specified (based on Bessel 1841)', ''])(
+    'whose datum is called "%s" are not taken as of one datum',
+    async (datum) => {
+      const text = (spheroid: string): string =>
+        `PROJCS["a",GEOGCS["b",DATUM["${datum}",SPHEROID[${spheroid}]],PRIMEM["Greenwich",0],UNIT["degree",0.0174532925199433]],` +
+        'PROJECTION["Transverse_Mercator"],PARAMETER["latitude_of_origin",0],PARAMETER["central_meridian",15],' +
+        'PARAMETER["scale_factor",1],PARAMETER["false_easting",0],PARAMETER["false_northing",0],UNIT["metre",1]]';
+      const bessel = text('"Bessel 1841",6377397.155,299.1528128');
+      const modern = text('"WGS 84",6378137,298.257223563');
+      await expect(reprojectZones(zonesOf(bessel, TRIANGLE), to(modern))).rejects.toMatchObject({
+        code: 'crs/no-shift',
+      });
+      const { notes } = await reprojectZones(zonesOf(modern, TRIANGLE), to('EPSG:32633'));
+      expect(notes.at(-1)!.message).toContain('taken as one');
+    },
+  );
+
   test('whose datum is shifted come to the same place from all that need no shift', async () => {
     const [x] = await first(
       zonesOf('EPSG:4326', [
