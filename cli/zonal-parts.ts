@@ -10,7 +10,7 @@ export const zonalParts: ZonalParts<Context> = {
   reprojectZones: imported(async () => (await import('../formats/polygons/reproject-zones.ts')).reprojectZones),
   async readPipedZones(options, signal) {
     if (process.stdin.isTTY) throw fromTerminal();
-    const { readStreamedZones } = await import('../formats/polygons/read-zones.ts');
+    const { readStreamedZones } = await import('../formats/polygons/read-streamed-zones.ts');
     return readStreamedZones(process.stdin, 'standard input', options, signal);
   },
   openRaster: imported(async () => (await import('../formats/rasters/open-raster.ts')).openRaster),
