@@ -19,7 +19,7 @@ export function chooseLayer(names: readonly string[], layer: string | undefined,
   throw unknownLayer(layer, file, `one of ${listNames(names, 20)}`, NAME_ONE);
 }
 
-const NAME_ONE = 'Name one of them with --layer; in compare, with --layer-a or --layer-b.';
+const NAME_ONE = 'Name one of them with --layer.';
 
 /** The error that a file has no layer of a name. By default, its format has no layers. */
 export function unknownLayer(

@@ -56,7 +56,7 @@ export function statisticsGeoJson(
  * const raster = await openGeoTiff('examples/relief.tif');
  * const histogram = await zonalHistogram(ctx, { zones, raster, binning: { kind: 'none' }, statistics: ['count'] });
  * await raster.close();
- * [...statisticsFlatGeobuf(histogram, zones)].length; // 2: the header, and a feature
+ * [...statisticsFlatGeobuf(histogram, zones)].length; // 2
  */
 export function statisticsFlatGeobuf(
   histogram: AnyHistogram,

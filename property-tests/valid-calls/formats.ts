@@ -54,7 +54,7 @@ const triangle = {
     ringVertices: Uint32Array.of(0, 3),
     ...{ x: Float64Array.of(0, 1, 0), y: Float64Array.of(0, 0, 1) },
   },
-  ...{ crs: 'EPSG:4326', 'crsText?': '+proj=longlat +datum=WGS84', 'file?': 'a.json' },
+  ...{ 'crsText?': '+proj=longlat +datum=WGS84', 'file?': 'a.json' },
 };
 const counts = { ...counted, 'statistics?': statistics, 'united?': united };
 
@@ -231,7 +231,11 @@ export const formatCalls: ValidCalls = {
     ['statisticsFlatGeobuf', 'statisticsGeoJson'].map((name) => [
       name,
       {
-        args: () => ({ histogram: counts, zones: triangle, 'options?': { 'raster?': 'a', 'band?': 1 } }),
+        args: () => ({
+          histogram: counts,
+          zones: { ...triangle, 'crs?': 'EPSG:4326' },
+          'options?': { 'raster?': 'a', 'band?': 1 },
+        }),
         takes: { 'histogram.statistics: nothing': 'it is told as what was not counted' },
       },
     ]),
@@ -241,7 +245,7 @@ export const formatCalls: ValidCalls = {
   parseZones: () => ({ text, 'options?': { ...layer, 'file?': 'a.json' } }),
   reprojectZones: () => ({
     read: {
-      zones: triangle,
+      zones: { ...triangle, crs: 'EPSG:4326' },
       notes,
     },
     to: { crs: 'EPSG:3857', stepX: 10, stepY: -10 },

@@ -260,7 +260,7 @@ const RETURN = { share: 0.05, least: 0.01, most: 1 };
 
 /** How far from itself, in units of the first system, a place may come back. */
 function returnSlack({ metres: [from, to] }: CrsPath, cell: readonly number[]): number {
-  const wanted = RETURN.share * Math.min(...cell) * to;
+  const wanted = RETURN.share * Math.min(cell[0]!, cell[1]!) * to;
   return Math.min(RETURN.most, Math.max(RETURN.least, wanted)) / from;
 }
 

@@ -151,7 +151,10 @@ function readElement(context: Context, array: Expression, index: Expression): Te
   }
   const operand = indexOf(array.name, index, evaluate(context, index));
   const arrays = arraysOf(array.name, entry.type).values();
-  return valueOfLeaves(entry.type, () => use(read(...arrays.next().value!, operand)));
+  return valueOfLeaves(entry.type, () => {
+    const [name, type] = arrays.next().value!;
+    return use(read(name, type, operand));
+  });
 }
 
 export function noArray(position: Position): Error {
