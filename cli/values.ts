@@ -1,6 +1,7 @@
 import { evenBinCount } from '../algorithms/zonal/even-bins.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import type { MapExtent } from '../formats/charts/zonal-plot/extent.ts';
+import type { LayerEnding } from '../formats/polygons/write/layer-writers.ts';
 import { parseNumber as readNumber } from '../formats/rasters/tiff/nodata.ts';
 import { UsageError } from '../formats/usage-error.ts';
 
@@ -188,6 +189,9 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
     ' ',
   ),
 );
+
+/** The endings of layers that are written. */
+export const LAYER_ENDINGS: readonly LayerEnding[] = ['geojson', 'fgb'];
 
 /** The names of formats that tables can be written in. Feather is another ending of Arrow. */
 const WRITTEN: { readonly [ending: string]: string } = {

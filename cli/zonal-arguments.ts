@@ -2,7 +2,6 @@ import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { Pixels } from '../algorithms/zonal/pixels.ts';
 import type { Binning } from '../algorithms/zonal/types.ts';
 import { aChoiceOfStatistics, DEFAULT_NAMES, weightedAmong } from '../algorithms/zonal/zone-statistics.ts';
-import { LAYER_ENDINGS } from '../formats/polygons/write/layer-writers.ts';
 import type { ChosenAttributes } from '../formats/polygons/zone-attributes.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import {
@@ -28,6 +27,7 @@ import {
   checkTableName,
   isArrowFile,
   isJsonFile,
+  LAYER_ENDINGS,
   parseBands,
   parseBins,
   parseDefinedCrs,

@@ -2,7 +2,7 @@ import type { AnyHistogram } from '../algorithms/zonal/index.ts';
 import type { StatisticColumn } from '../algorithms/zonal/statistic-kinds.ts';
 import { overMemory } from '../formats/memory.ts';
 import type { LayerWriter, WrittenZones } from '../formats/polygons/write/layer-writer.ts';
-import { LAYER_ENDINGS, type LayerEnding, loadLayerWriter } from '../formats/polygons/write/layer-writers.ts';
+import { type LayerEnding, loadLayerWriter } from '../formats/polygons/write/layer-writers.ts';
 import type { ZoneAttribute } from '../formats/polygons/zone-attributes.ts';
 import { statisticsCsv, statisticsRows } from '../formats/results/zonal-csv.ts';
 import { type RowsOf, statisticsJson } from '../formats/results/zonal-json.ts';
@@ -13,7 +13,7 @@ import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import { type FileChunks, inChunks } from '../formats/text/text-chunks.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { sharesOf } from './memory.ts';
-import { formatOfName, isArrowFile, isJsonFile } from './values.ts';
+import { formatOfName, isArrowFile, isJsonFile, LAYER_ENDINGS } from './values.ts';
 
 /** Appends a text to an output. */
 export type Write = (path: string, chunks: FileChunks) => Promise<void>;

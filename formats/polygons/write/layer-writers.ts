@@ -9,8 +9,6 @@ const WRITERS: { readonly [ending in LayerEnding]: () => Promise<MakeLayerWriter
 /** The ending of the file of a layer: GeoJSON and FlatGeobuf. */
 export type LayerEnding = 'geojson' | 'fgb';
 
-export const LAYER_ENDINGS: readonly LayerEnding[] = Object.keys(WRITERS) as LayerEnding[];
-
 /** Loads what writes layers to files with this ending. */
 export function loadLayerWriter(ending: LayerEnding): Promise<MakeLayerWriter> {
   return WRITERS[ending]();
