@@ -1,7 +1,12 @@
 /** Quotes the first `shown` names, and adds "and others" if there are more. */
 export function listNames(names: readonly string[], shown: number): string {
-  const listed = names.slice(0, shown).map(quoteName).join(', ');
-  return names.length > shown ? `${listed} and others` : listed;
+  return listTexts(names.slice(0, shown + 1).map(quoteName), shown);
+}
+
+/** The first `shown` texts, and "and others" if there are more. */
+export function listTexts(texts: readonly string[], shown: number): string {
+  const listed = texts.slice(0, shown).join(', ');
+  return texts.length > shown ? `${listed} and others` : listed;
 }
 
 const LONGEST_NAME = 60;

@@ -47,7 +47,7 @@ const withoutFetch = {
   },
 };
 
-/** Excludes the readers of formats that tiles cannot have (`waits` of their records), which are imported when they are opened. */
+/** Excludes the readers of formats that tiles cannot have (`needsFile` of their records), which are imported when they are opened. */
 const unread = {
   name: 'unread',
   setup({ onResolve }) {

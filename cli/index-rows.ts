@@ -7,7 +7,7 @@ import type { PolygonLayer, PolygonLayerOptions } from '../formats/polygons/poly
 import { openTable, tableFormatOf } from '../formats/tables/open-table.ts';
 import type { TableField } from '../formats/tables/table-file.ts';
 import { cellText, nullsOf } from '../formats/tables/write/cell-text.ts';
-import { type CsvFile, type CsvRows, type CsvRowsOptions, openCsvRows } from '../formats/text/csv-rows.ts';
+import { badRow, type CsvFile, type CsvRows, type CsvRowsOptions, openCsvRows } from '../formats/text/csv-rows.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
 import { settled } from './index-layers.ts';
@@ -47,13 +47,6 @@ export async function openRows(
 function textsOf(field: TableField, column: HostColumn): (row: number) => string {
   const [isNull, text] = [nullsOf(column), cellText(field, column)];
   return (row) => (isNull(row) ? '' : text(row));
-}
-
-function badRow(file: string, record: number, fault: string): FormatError {
-  return new FormatError('csv/bad-row', `The row cannot be read: ${fault}.`, {
-    remedy: 'Correct it, or leave such rows out with --on-bad-record skip.',
-    place: { file, record },
-  });
 }
 
 function missingColumn({ file, fields }: PointTable, wanted: string): FormatError {
@@ -113,7 +106,7 @@ function rowsOfTable(table: PointTable, size: number, options: CsvRowsOptions, l
               wrong >= 0 ? `${names[wrong]} is no finite number` : faultOf?.(read.map((values) => values[at]!));
             if (fault === undefined) kept.push(at);
             else {
-              const error = badRow(table.file, row, fault);
+              const error = badRow(fault, { file: table.file, record: row });
               if (onBadRow === undefined) throw error;
               onBadRow(error);
             }

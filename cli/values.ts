@@ -190,16 +190,16 @@ const OTHER_FORMATS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** The endings of layers that are written. */
-export const LAYER_ENDINGS: readonly LayerEnding[] = ['geojson', 'fgb'];
+/** The names of formats that layers are written in. */
+const LAYERS: { readonly [ending in LayerEnding]: string } = { geojson: 'GeoJSON', fgb: 'FlatGeobuf' };
+export const LAYER_ENDINGS = Object.keys(LAYERS) as LayerEnding[];
 
 /** The names of formats that tables can be written in. Feather is another ending of Arrow. */
 const WRITTEN: { readonly [ending: string]: string } = {
   csv: 'CSV',
   json: 'JSON',
   arrow: 'Arrow',
-  geojson: 'GeoJSON',
-  fgb: 'FlatGeobuf',
+  ...LAYERS,
 };
 
 const KNOWN_FORMATS: ReadonlySet<string> = new Set([...OTHER_FORMATS, 'csv', 'html', 'json']);

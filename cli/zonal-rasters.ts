@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { gridKey, type RasterGrid, type RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
-import { listNames, quoteName } from '../algorithms/quoted-names.ts';
+import { listNames, listTexts, quoteName } from '../algorithms/quoted-names.ts';
 import { isWebAddress, shownAddress } from '../formats/bytes/file-error.ts';
 import { expandPatterns } from '../formats/bytes/file-patterns.ts';
 import { FormatError } from '../primitives/checks/errors.ts';
@@ -217,8 +217,7 @@ export function notesOnRasters(found: readonly RasterNotes[]): Note[] {
       return `${quoteName(path)}, ${bands.size === 1 ? 'band' : 'bands'} ${[...bands].join(', ')}`;
     });
     const isAll = of.length === found.length && noted.size > 1;
-    const shown = names.length > SHOWN ? `${names.slice(0, SHOWN).join(', ')} and others` : names.join(', ');
-    return { ...note, message: `${isAll ? `All ${noted.size} rasters` : shown}: ${note.message}` };
+    return { ...note, message: `${isAll ? `All ${noted.size} rasters` : listTexts(names, SHOWN)}: ${note.message}` };
   });
 }
 

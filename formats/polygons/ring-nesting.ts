@@ -30,7 +30,7 @@ export function partsByDirection(
   });
 }
 
-interface Ring {
+export interface Ring {
   readonly start: number;
   readonly end: number;
   /** Twice the signed area, which is negative for a clockwise ring. */
@@ -41,7 +41,8 @@ interface Ring {
   readonly top: number;
 }
 
-function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): Ring {
+/** A ring with its box and its area, from the vertex `start` to `end`, exclusive. */
+export function ringOf(x: Float64Array, y: Float64Array, start: number, end: number): Ring {
   let area = 0;
   const box = { left: Infinity, bottom: Infinity, right: -Infinity, top: -Infinity };
   for (let v = start, u = end - 1; v < end; u = v++) {

@@ -1,5 +1,5 @@
 import { quoteName } from '../../algorithms/quoted-names.ts';
-import { FormatError, type QuadrilleError } from '../../primitives/checks/errors.ts';
+import { type ErrorPlace, FormatError, type QuadrilleError } from '../../primitives/checks/errors.ts';
 import { latin1Text } from '../bytes/byte-arrays.ts';
 import { numberEnd, readJsonNumber } from '../polygons/json-number.ts';
 import { fileInput, type LayerInput } from '../polygons/layer-input.ts';
@@ -154,12 +154,17 @@ function readRow(fields: Fields, row: number, batch: Batch, reading: Reading): v
     batch.count++;
     return;
   }
-  const error = new FormatError('csv/bad-row', `The row cannot be read: ${fault}.`, {
-    remedy: 'Correct it, or leave such rows out with --on-bad-record skip.',
-    place: { file, line },
-  });
+  const error = badRow(fault, { file, line });
   if (options.onBadRow === undefined) throw error;
   options.onBadRow(error);
+}
+
+/** The error of a row that cannot be read. */
+export function badRow(fault: string, place: ErrorPlace): FormatError {
+  return new FormatError('csv/bad-row', `The row cannot be read: ${fault}.`, {
+    remedy: 'Correct it, or leave such rows out with --on-bad-record skip.',
+    place,
+  });
 }
 
 function fillRow(fields: Fields, row: number, batch: Batch, { file, options, columns }: Reading): string | undefined {

@@ -1,4 +1,5 @@
 import type { Polygons } from '../../../algorithms/geometry/polygons.ts';
+import { type Ring, ringOf } from '../ring-nesting.ts';
 
 /** A ring of a zone: its vertices from `start` to `end`, exclusive, which a writer takes backwards if `isReversed`. */
 export interface WrittenRing {
@@ -16,14 +17,14 @@ export type WrittenPart = readonly WrittenRing[];
  * enclose nothing, are left out.
  */
 export function partsOfZone({ polygonRings, ringVertices, ringParts, x, y }: Polygons, zone: number): WrittenPart[] {
-  const parts = new Map<number, { start: number; end: number; area: number }[]>();
+  const parts = new Map<number, Ring[]>();
   for (let ring = polygonRings[zone]!; ring < polygonRings[zone + 1]!; ring++) {
     const [start, end] = [ringVertices[ring]!, ringVertices[ring + 1]!];
     if (end - start < 3) continue;
     const part = ringParts?.[ring] ?? 0;
     const rings = parts.get(part) ?? [];
     parts.set(part, rings);
-    rings.push({ start, end, area: twiceArea(x, y, start, end) });
+    rings.push(ringOf(x, y, start, end));
   }
   return Array.from(parts.values(), (rings) => {
     const outline = rings.reduce((a, b) => (Math.abs(b.area) > Math.abs(a.area) ? b : a));
@@ -33,16 +34,6 @@ export function partsOfZone({ polygonRings, ringVertices, ringParts, x, y }: Pol
       isReversed: ring === outline ? ring.area < 0 : ring.area > 0,
     }));
   });
-}
-
-/** Twice the signed area of a ring, relative to its first vertex: products of absolute coordinates would lose digits. */
-function twiceArea(x: Float64Array, y: Float64Array, start: number, end: number): number {
-  const [left, bottom] = [x[start]!, y[start]!];
-  let area = 0;
-  for (let v = start + 1; v + 1 < end; v++) {
-    area += (x[v]! - left) * (y[v + 1]! - bottom) - (x[v + 1]! - left) * (y[v]! - bottom);
-  }
-  return area;
 }
 
 /** The vertices of a ring in the order in which they are written, and the first once more. */
