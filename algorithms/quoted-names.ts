@@ -13,7 +13,21 @@ const LONGEST_NAME = 60;
 
 /** Quotes a name from a file for a message. A long name is truncated. */
 export function quoteName(name: string): string {
-  return JSON.stringify(name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name);
+  return JSON.stringify(shortName(name));
+}
+
+/** A name or definition for a message, truncated if it is long. */
+export function shortName(name: string): string {
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+}
+
+/** Two different names for a message. Long ones that begin alike are told from shortly before they differ. */
+export function shortNamesApart(a: string, b: string): [a: string, b: string] {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  if (at < LONGEST_NAME / 2) return [shortName(a), shortName(b)];
+  const from = at - LONGEST_NAME / 2;
+  return [`…${shortName(a.slice(from))}`, `…${shortName(b.slice(from))}`];
 }
 
 /** Text whose control characters, which a terminal would obey, are written as `\u001b`. */

@@ -1,3 +1,4 @@
+import { shortName } from '../algorithms/quoted-names.ts';
 import type { MaqFile } from '../formats/results/maq-file.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
 import { counted, grouped } from './grouped.ts';
@@ -102,7 +103,7 @@ function textOf(path: string, facts: TreeFacts): string {
     ['file', `${path}, ${sizeText(bytes)}, checksum ok`],
     ...sets.map(({ name, crs, polygons }, set): [string, string] => [
       set === 0 ? 'sets' : '',
-      `${name}: ${counted(polygons, 'polygon')}${crs === undefined ? '' : `, ${crs}`}`,
+      `${name}: ${counted(polygons, 'polygon')}${crs === undefined ? '' : `, ${shortName(crs)}`}`,
     ]),
     ['domain', `left ${left}, bottom ${bottom}, size ${size}; a step is ${step.toPrecision(3)}`],
     ['levels', `${levels}; the smallest quadrants are ${(size / 2 ** levels).toPrecision(3)} wide`],

@@ -1,6 +1,7 @@
 import { basename, extname } from 'node:path';
 import type { Note } from '../algorithms/notes.ts';
 import { type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
+import { shortName, shortNamesApart } from '../algorithms/quoted-names.ts';
 import { withoutGz } from '../formats/bytes/gzip.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import type { PolygonLayer } from '../formats/polygons/polygon-layer.ts';
@@ -85,7 +86,8 @@ export function crsMismatch(
   b: { readonly name: string; readonly crs: string },
 ): UsageError {
   const code = [a.crs, b.crs].find(canAssume) ?? 'EPSG:N';
-  return new UsageError('input/crs-mismatch', `${a.name} is in ${a.crs}, but ${b.name} is in ${b.crs}.`, {
+  const [inA, inB] = shortNamesApart(a.crs, b.crs);
+  return new UsageError('input/crs-mismatch', `${a.name} is in ${inA}, but ${b.name} is in ${inB}.`, {
     remedy:
       `Reproject one of them, for example with ogr2ogr -t_srs ${code}; or, if both really have the same system, ` +
       `say so with --assume-crs ${code}.`,
@@ -104,7 +106,7 @@ export function canAssume(crs: string): boolean {
 export function crsNotes(sets: readonly LayerSet[], crs: string | undefined): Note[] {
   const silent = sets.filter((set) => set.crs === undefined).map(({ layer }) => layer.file);
   if (silent.length === 0 || crs === undefined) return [];
-  const message = `The coordinate system of ${silent.join(', ')} is not known; assumed to be ${crs}, like the others.`;
+  const message = `The coordinate system of ${silent.join(', ')} is not known; assumed to be ${shortName(crs)}, like the others.`;
   return [{ code: 'index/crs-assumed', message }];
 }
 

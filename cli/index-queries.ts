@@ -1,6 +1,7 @@
 import { type NoteTally, noteTally } from '../algorithms/notes.ts';
 import { turnedInto } from '../algorithms/quadrants/come-round.ts';
 import { DOMAIN_STEPS, type Domain, stepOf } from '../algorithms/quadrants/domain.ts';
+import { shortName } from '../algorithms/quoted-names.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import type { CoordinateNames } from '../formats/polygons/point-layer.ts';
 import type { PolygonBatches, PolygonLayer, PolygonLayerOptions } from '../formats/polygons/polygon-layer.ts';
@@ -304,7 +305,7 @@ async function polygonQueries(
     tellNotes(log) {
       for (const note of batches!.notes()) log.note(note);
       if (batches!.crs === undefined && crs !== undefined) {
-        const message = `The coordinate system of ${queries} is not known; assumed to be ${crs}, like ${tree}.`;
+        const message = `The coordinate system of ${queries} is not known; assumed to be ${shortName(crs)}, like ${tree}.`;
         log.note({ code: 'index/crs-assumed', message });
       }
       for (const note of placeNotes({ tally, fill })) log.note(note);

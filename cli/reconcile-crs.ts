@@ -1,6 +1,7 @@
 import type { Zones } from '../algorithms/geometry/polygons.ts';
 import type { RasterSource } from '../algorithms/geometry/raster.ts';
 import type { Note } from '../algorithms/notes.ts';
+import { shortName } from '../algorithms/quoted-names.ts';
 import { findNoLatitude, isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { GeometryError } from '../primitives/checks/errors.ts';
@@ -57,7 +58,7 @@ function withCrs(raster: RasterSource, crs: string): RasterSource {
 }
 
 function taken(silent: string, speaking: string, crs: string | undefined): Note {
-  const reading = crs === undefined ? 'which is not known either' : `${crs}`;
+  const reading = crs === undefined ? 'which is not known either' : shortName(crs);
   const message = `The coordinate system of the ${silent} is not known; assumed to be that of the ${speaking}, ${reading}.`;
   return { code: 'zonal/crs-assumed', message };
 }
@@ -85,20 +86,28 @@ function noLongitudes(
 }
 
 function mismatch(zones: string, raster: string, files: InputFiles): UsageError {
-  return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} is in ${raster}.`, {
-    remedy:
-      'Count rasters of different systems in runs of their own, or warp them to one with gdalwarp -t_srs; or, if all ' +
-      `really have the same system, say so with --assume-crs ${raster}.`,
-  });
+  return new UsageError(
+    'input/crs-mismatch',
+    `${files.zones} is in ${shortName(zones)}, but ${files.raster} is in ${shortName(raster)}.`,
+    {
+      remedy:
+        'Count rasters of different systems in runs of their own, or warp them to one with gdalwarp -t_srs; or, if all ' +
+        `really have the same system, say so with --assume-crs ${/^[A-Z]+:\w+$/.test(raster) ? raster : 'EPSG:N'}.`,
+    },
+  );
 }
 
 function ownMismatch(zones: string, { ownCrs, geographic }: RasterSource, files: InputFiles): UsageError {
   const assumption = geographic ? '--assume-crs EPSG:4326' : ANY_CODE;
-  return new UsageError('input/crs-mismatch', `${files.zones} is in ${zones}, but ${files.raster} states ${ownCrs}.`, {
-    remedy:
-      'Say which system that is with --raster-crs EPSG:N or "+proj=…"; or, if both really have the same system, say so ' +
-      `with ${assumption}.`,
-  });
+  return new UsageError(
+    'input/crs-mismatch',
+    `${files.zones} is in ${shortName(zones)}, but ${files.raster} states ${ownCrs}.`,
+    {
+      remedy:
+        'Say which system that is with --raster-crs EPSG:N or "+proj=…"; or, if both really have the same system, say so ' +
+        `with ${assumption}.`,
+    },
+  );
 }
 
 const ANY_CODE = '--assume-crs EPSG:N; coordinates are not changed, so the code of any projected system will do';
@@ -122,7 +131,7 @@ function noDegrees(zones: string, raster: RasterSource, files: InputFiles): Usag
   const { x, y } = extentOf(raster);
   return new UsageError(
     'input/crs-mismatch',
-    `${files.zones} is in ${zones}, but ${files.raster} states no system and its cells cannot be longitudes and latitudes.`,
+    `${files.zones} is in ${shortName(zones)}, but ${files.raster} states no system and its cells cannot be longitudes and latitudes.`,
     {
       expected: `x from -${MAX_LONGITUDE} to ${MAX_LONGITUDE}, y from -90 to 90`,
       got: `x from ${Math.min(...x)} to ${Math.max(...x)}, y from ${Math.min(...y)} to ${Math.max(...y)}`,

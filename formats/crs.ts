@@ -23,6 +23,22 @@ export function normalizeCrs(text: string): string {
   return codeOfName(name) ?? name;
 }
 
+/**
+ * What tells a system from others, if its name has no code: its name, in the form of {@link normalizeCrs}, or its whole
+ * definition if programs write the name in place of one, such as `unknown` (PROJ), `unnamed` (GDAL) and `Custom` (QGIS).
+ * Two systems that are only called so may be any two.
+ */
+export function crsByName(name: string, definition: string): string {
+  return isPlaceholder(name) ? definition.trim() : normalizeCrs(name);
+}
+
+/** Whether a name of a system or datum says nothing, in words without regard to case. */
+export function isPlaceholder(name: string): boolean {
+  return PLACEHOLDER.test(name.replace(/[^a-z0-9]+/gi, ' ').trim());
+}
+
+const PLACEHOLDER = /^$|^(unknown|unnamed|undefined|not specified|user defined|custom)\b/i;
+
 const FORMS: readonly RegExp[] = [
   /^urn:(?:x-)?ogc:def:crs:(?<authority>[a-z]+):(?:[^:]*:)?(?<code>[a-z0-9]+)$/i,
   /^https?:\/\/www\.opengis\.net\/def\/crs\/(?<authority>[a-z]+)\/[^/]+\/(?<code>[a-z0-9]+)$/i,
@@ -82,7 +98,7 @@ const NAMES: readonly (readonly [names: RegExp, code: string])[] = [
  */
 export function sameCrs(a: string | undefined, b: string | undefined): boolean {
   requireArguments('sameCrs', { a, b }, { a: optional(aText), b: optional(aText) });
-  return a !== undefined && b !== undefined && canonical(a) === canonical(b);
+  return a !== undefined && b !== undefined && canonicalCrs(a) === canonicalCrs(b);
 }
 
 /** Maximum absolute value of a latitude in degrees, plus one degree of tolerance for rounding errors at the poles. */
@@ -108,7 +124,7 @@ export function findNoLatitude(y: Float64Array): number | undefined {
  */
 export function isGeographicCrs(crs: string | undefined): boolean {
   requireArguments('isGeographicCrs', { crs }, { crs: optional(aText) });
-  return crs !== undefined && GEOGRAPHIC.has(canonical(crs));
+  return crs !== undefined && GEOGRAPHIC.has(canonicalCrs(crs));
 }
 
 const GEOGRAPHIC: ReadonlySet<string> = new Set([
@@ -120,7 +136,8 @@ const GEOGRAPHIC: ReadonlySet<string> = new Set([
   ),
 ]);
 
-function canonical(crs: string): string {
+/** The one name that all names of the same system have in common; see {@link sameCrs}. */
+export function canonicalCrs(crs: string): string {
   const name = normalizeCrs(crs);
   return WGS84_NAMES.has(name) ? 'OGC:CRS84' : name;
 }

@@ -4,6 +4,7 @@ import type { Note } from '../notes.ts';
 import type { PairAreas } from '../pixelbox/pair-areas.ts';
 import { gatherAreas } from '../pixelbox/pair-areas.ts';
 import type { Regions } from '../pixelbox/regions.ts';
+import { shortNamesApart } from '../quoted-names.ts';
 import type { TextColumn } from '../text-column.ts';
 import { exactSum, ratiosOf } from './areas.ts';
 import type { BoxMeetings } from './box-meetings.ts';
@@ -27,6 +28,8 @@ interface NamedSide {
   readonly notes: readonly Note[];
   /** Size of the image from which the polygons come, if known. */
   readonly size?: ImageSize | undefined;
+  /** Name or definition of the coordinate reference system, if the file states one; equal for equal systems. */
+  readonly crs?: string | undefined;
 }
 
 /** One side of a tile, with polygons given by their vertices. */
@@ -95,7 +98,7 @@ export interface TileComparison {
   /** Sum of the ratios of all pairs, as an exact multiple of 2⁻⁵². `matchedSum` is the sum for the matches alone. */
   readonly ratioSum: bigint;
   readonly matchedSum: bigint;
-  /** Notes of both sides, `p` first, then `compare/tile-sizes` or `compare/voxel-grids` if their images have different sizes or places. */
+  /** Notes of both sides, `p` first, then `compare/tile-sizes` or `compare/voxel-grids` if their images have different sizes or places, or `compare/crs` if they state different systems. */
   readonly notes: readonly Note[];
 }
 
@@ -150,7 +153,7 @@ function judge(task: TileTask, { pairs, common, meetings }: MetPairs, matching: 
     matches: matches.length,
     ratioSum: exactSum(ratio),
     matchedSum: exactSum(Float64Array.from(matches, (pair) => ratio[pair]!)),
-    notes: [...task.p.notes, ...task.q.notes, ...sizeNote(task)],
+    notes: [...task.p.notes, ...task.q.notes, ...sizeNote(task), ...crsNote(task)],
   };
 }
 
@@ -162,6 +165,15 @@ function sizeNote({ tile, p, q }: TileTask): Note[] {
     `The tile ${JSON.stringify(tile)} has ${said(p.size)} pixels in the first set and ${said(q.size)} in the second; ` +
     'they are compared from the same corner on.';
   return [{ code: 'compare/tile-sizes', message, count: 1 }];
+}
+
+function crsNote({ tile, p, q }: TileTask): Note[] {
+  if (p.crs === undefined || q.crs === undefined || p.crs === q.crs) return [];
+  const [inP, inQ] = shortNamesApart(p.crs, q.crs);
+  const message =
+    `The tile ${JSON.stringify(tile)} is in ${inP} in the first set and in ${inQ} in the second; ` +
+    'coordinates are compared as they are. Bring both sets to one coordinate system, for example with ogr2ogr -t_srs.';
+  return [{ code: 'compare/crs', message, count: 1 }];
 }
 
 function gridNote(tile: string, p: VoxelGrid | undefined, q: VoxelGrid | undefined): Note[] {

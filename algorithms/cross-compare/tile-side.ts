@@ -16,6 +16,8 @@ export interface ReadPolygons {
   readonly notes: readonly Note[];
   /** Size of the image, if known. */
   readonly size?: ImageSize | undefined;
+  /** Name or definition of the coordinate reference system, if known; equal for equal systems. */
+  readonly crs?: string | undefined;
 }
 
 export interface TileSideOptions {
@@ -44,7 +46,7 @@ export interface TileSideOptions {
  */
 export function tileSide(read: ReadPolygons, options: TileSideOptions): PolygonSide {
   requireArguments('tileSide', { read, options }, { read: whatWasRead, options: OPTIONS });
-  const { ids, polygons, notes, size } = read;
+  const { ids, polygons, notes, size, crs } = read;
   const { pixelSize, fill = 'union', memoryBytes, place } = options;
   const grid = gridPolygons(polygons, { pixelSize, fill, memoryBytes, file: place });
   const moved = grid.moved === 0 ? [] : [movedNote(grid.moved, place)];
@@ -52,7 +54,7 @@ export function tileSide(read: ReadPolygons, options: TileSideOptions): PolygonS
     ...note,
     message: `${place}: ${note.message}`,
   }));
-  return { ids, regions: regionsOf(grid), notes: [...placed, ...moved], size };
+  return { ids, regions: regionsOf(grid), notes: [...placed, ...moved], size, crs };
 }
 
 function overlapNotes(ids: TextColumn, overlapping: Uint32Array | undefined, fill: FillRule): Note[] {
@@ -66,6 +68,7 @@ const whatWasRead: Kind = aRecord<ReadPolygons>({
   polygons: somePolygons,
   notes: someNotes,
   size: optional(aRecord<ImageSize>({ width: aWhole(), height: aWhole(), grid: optional(aVoxelGrid) })),
+  crs: optional(aText),
 });
 const OPTIONS: Kind = someOptions<TileSideOptions>({
   pixelSize: optional(aPixelSize),

@@ -1,6 +1,6 @@
 import { quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
-import { normalizeCrs } from '../crs.ts';
+import { isPlaceholder, normalizeCrs } from '../crs.ts';
 import { IncompleteRecord } from '../left-out.ts';
 
 /**
@@ -140,5 +140,5 @@ export function statedCrs(root: JsonObject): string | null | undefined {
 function nameOfCrs(value: unknown): string | null {
   const isNumber = typeof value === 'number' || typeof value === 'string';
   if (isNumber && /^\d{4,6}$/.test(String(value))) return `EPSG:${value}`;
-  return typeof value === 'string' && value.trim() !== '' ? value : null;
+  return typeof value === 'string' && !isPlaceholder(value) ? value : null;
 }

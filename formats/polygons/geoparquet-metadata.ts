@@ -1,6 +1,6 @@
 import { listNames, quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
-import { normalizeCrs } from '../crs.ts';
+import { crsByName, normalizeCrs } from '../crs.ts';
 import type { ParquetField, ParquetFooter } from '../tables/parquet/footer.ts';
 import { isJsonObject, type JsonObject } from './feature.ts';
 import { crsOfWkt } from './projection.ts';
@@ -132,7 +132,7 @@ function crsOfJson(crs: unknown): string | null {
   if (typeof authority === 'string' && (typeof code === 'string' || typeof code === 'number')) {
     return normalizeCrs(`${authority}:${code}`);
   }
-  return typeof name === 'string' && name.trim() !== '' ? normalizeCrs(name) : null;
+  return typeof name === 'string' && name.trim() !== '' ? crsByName(name, JSON.stringify(crs)) : null;
 }
 
 /** The system inside of another one, which is in no third one. */

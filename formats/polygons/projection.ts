@@ -1,9 +1,9 @@
-import { normalizeCrs } from '../crs.ts';
+import { crsByName } from '../crs.ts';
 
 /**
  * The coordinate system described by a well-known text (WKT), as in a `.prj` file, without its vertical part. If the text states the code of an
  * authority (`EPSG:32633`), the result is this code. Otherwise the result is the known code for the name of the system,
- * or the name itself if no code is known.
+ * the name itself if no code is known, or the text if the name says nothing.
  *
  * @returns Undefined if the text does not describe a coordinate system.
  */
@@ -11,7 +11,7 @@ export function crsOfWkt(wkt: string): string | undefined {
   const text = horizontalOf(wkt);
   const root = /^\s*([A-Z0-9_]+)\s*[[(]\s*"([^"]*)"/i.exec(text);
   if (root === null) return undefined;
-  return codeOfRoot(text) ?? normalizeCrs(root[2]!);
+  return codeOfRoot(text) ?? crsByName(root[2]!, text);
 }
 
 /** The horizontal system of a text: the first one in a compound, or the one in front of a vertical system. */

@@ -1,7 +1,7 @@
 import { someZones, type Zones } from '../../algorithms/geometry/polygons.ts';
 import type { RasterGrid } from '../../algorithms/geometry/raster.ts';
 import { noteTally, someNotes } from '../../algorithms/notes.ts';
-import { quoteName } from '../../algorithms/quoted-names.ts';
+import { quoteName, shortName } from '../../algorithms/quoted-names.ts';
 import type { HostColumn } from '../../algorithms/tables/host-table.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { GeometryError } from '../../primitives/checks/errors.ts';
@@ -23,7 +23,6 @@ import { normalizeCrs, sameCrs } from '../crs.ts';
 import type { OnBadRecord } from '../left-out.ts';
 import type { ReadZones } from './polygon-layer.ts';
 import { crsPath } from './reprojection/crs-path.ts';
-import { shown } from './reprojection/definitions.ts';
 import { type Fault, projectedRings } from './reprojection/projected-rings.ts';
 
 /** Where {@link reprojectZones} brings zones: a coordinate system, and the steps of cells in it, as a raster has them. */
@@ -155,7 +154,7 @@ export async function reprojectZones(
 }
 
 function named(crs: string): string {
-  return shown(normalizeCrs(crs));
+  return shortName(normalizeCrs(crs));
 }
 
 /** Some rows of a column. */

@@ -1,4 +1,5 @@
 import { finishedNow, type Steps } from '../bytes/steps.ts';
+import { canonicalCrs } from '../crs.ts';
 import { bytesInput, type LayerInput } from '../polygons/layer-input.ts';
 import { readAll } from '../polygons/open-polygon-layer.ts';
 import type { PolygonFormat } from '../polygons/polygon-format.ts';
@@ -65,5 +66,5 @@ export function* layerTile(
   const told = notes
     .map((note) => (note.code === 'zones/unclosed-rings' ? { ...note, code: 'polygons/unclosed-rings' } : note))
     .filter(({ code }) => code.startsWith('polygons/'));
-  return { ...tile, notes: [...told, ...tile.notes] };
+  return { ...tile, notes: [...told, ...tile.notes], ...(zones.crs !== undefined && { crs: canonicalCrs(zones.crs) }) };
 }

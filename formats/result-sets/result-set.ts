@@ -27,6 +27,8 @@ export interface PolygonTile {
   readonly notes: readonly Note[];
   /** Size of the image in pixels, if the file states it: label images and COCO. */
   readonly size?: ImageSize | undefined;
+  /** Name or definition of the coordinate reference system, if the file states it; equal for equal systems. */
+  readonly crs?: string | undefined;
 }
 
 /** The formats of result sets. */

@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { copyFile, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { tableFromIPC } from '@uwdata/flechette';
 import fc from 'fast-check';
@@ -379,6 +380,51 @@ describe('a coordinate system with a name but no code', () => {
     const words = ['@named.maq', '--polygons', '@coded.fgb', '--count', 'query'];
     const rows = parseCsv(await answer(shop.query(...words, '--assume-crs', 'EPSG:25832')));
     expect(rows.slice(1).map(([, count]) => count)).toEqual(['1', '1', '1']);
+  });
+});
+
+describe('coordinate systems that are only called unknown', () => {
+  const unknown = (meridian: number): string =>
+    `PROJCS["unknown",GEOGCS["unknown",DATUM["Unknown based on WGS 84 ellipsoid",SPHEROID["WGS 84",6378137,298.257223563]]],` +
+    `PROJECTION["Transverse_Mercator"],PARAMETER["central_meridian",${meridian}],UNIT["metre",1]]`;
+  const POINTS = join(import.meta.dirname, '..', 'fixtures', 'point-layers', 'points');
+  const MERIDIANS = { a: 9, same: 9, b: 12 };
+
+  beforeAll(async () => {
+    const fields: WrittenFeature[] = [{ name: '0', parts: [[rectangle(1, 1, 2, 2)]] as never }];
+    for (const [name, meridian] of Object.entries(MERIDIANS)) {
+      await shop.write(`${name}.shp`, shapefileOf(fields));
+      await shop.write(`${name}.prj`, unknown(meridian));
+      for (const ending of ['shp', 'shx', 'dbf'])
+        await copyFile(`${POINTS}.${ending}`, shop.path(`points-${name}.${ending}`));
+      await shop.write(`points-${name}.prj`, unknown(meridian));
+    }
+    await answer(shop.build('@a.shp', '-o', '@a.maq', '--levels', '6'));
+  });
+
+  const runs = (other: string) => [
+    shop.build('@a.shp', `@${other}.shp`, '-o', `@a-${other}.maq`, '--levels', '6'),
+    shop.query('@a.maq', '--polygons', `@${other}.shp`),
+    shop.query('@a.maq', '--points', `@points-${other}.shp`),
+    shop.quadrille(['neighbours', '@points-a.shp', '--queries', `@points-${other}.shp`, '-k', '1']),
+  ];
+
+  test('are the same if their definitions are', async () => {
+    for (const ending of await Promise.all(runs('same'))) expect(ending).toMatchObject({ exitCode: 0 });
+  });
+
+  test('are different if their definitions are, and errors say where', async () => {
+    for (const { exitCode, stderr } of await Promise.all(runs('b'))) {
+      expect(exitCode).toBe(2);
+      expect(stderr).toMatch(/ is in ….*_meridian",9\].*, but .* is in ….*_meridian",12\]/);
+    }
+  });
+
+  test('are noted by compare if they differ', async () => {
+    const notes = async (other: string) =>
+      (await shop.quadrille(['compare', '@a.shp', `@${other}.shp`, '--backend', 'reference'])).stderr;
+    expect(await notes('b')).toContain('coordinates are compared as they are.');
+    expect(await notes('same')).not.toContain('coordinates are compared');
   });
 });
 

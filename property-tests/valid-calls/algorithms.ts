@@ -84,7 +84,7 @@ export const histogram: zonal.ZonalHistogram = await zonal.zonalHistogram(contex
   raster: { ...plainRaster, read: raster.read, close: raster.close },
   binning: { kind: 'even', low: 0, high: 4, width: 2 },
 });
-const read = { ids, polygons, notes, 'size?': { width: 2, height: 2 } };
+const read = { ids, polygons, notes, 'size?': { width: 2, height: 2 }, 'crs?': 'EPSG:2056' };
 const tiles = { path: 'a', tiles: [{ name: '1' }] };
 const parse = async () => compare.tileSide({ ids, polygons, notes: [] }, { place: 'a' });
 export const comparison: compare.CrossComparison = await compare.crossCompare(context, { p: tiles, q: tiles, parse })

@@ -1,6 +1,7 @@
+import { shortName } from '../../../algorithms/quoted-names.ts';
 import { normalizeCrs } from '../../crs.ts';
 import { UsageError } from '../../usage-error.ts';
-import { type Definition, definitionsOf, type StatedCrs, shown } from './definitions.ts';
+import { type Definition, definitionsOf, type StatedCrs } from './definitions.ts';
 import { DATUM, loadProj4, type Projected } from './packages.ts';
 
 /** A place, as two numbers. */
@@ -29,7 +30,7 @@ export interface CrsPath {
  */
 export async function crsPath(from: StatedCrs, to: StatedCrs): Promise<CrsPath> {
   const names = [normalizeCrs(from.crs), normalizeCrs(to.crs)] as const;
-  const proj4 = await loadProj4(`The zones are in ${shown(names[0])} and the raster in ${shown(names[1])}`);
+  const proj4 = await loadProj4(`The zones are in ${shortName(names[0])} and the raster in ${shortName(names[1])}`);
   const sources = await definitionsOf(from, proj4);
   const targets = await definitionsOf(to, proj4);
   const pairs = sources.flatMap((source) => targets.map((target) => [source, target] as const));
@@ -77,7 +78,7 @@ function toldOf(source: Definition, target: Definition, names: readonly [string,
   const shifts = [source, target].flatMap(({ shift, shiftText, accuracy }, side) => {
     if (shift !== 'parameters') return [];
     const good = accuracy === undefined ? 'of unstated accuracy' : `good to ${accuracy} m`;
-    return [`that of ${shown(names[side]!)} was shifted by ${shiftText}, ${good}`];
+    return [`that of ${shortName(names[side]!)} was shifted by ${shiftText}, ${good}`];
   });
   if (shifts.length === 0) return 'Their datums are taken as one, which is right within about two metres.';
   return `Of their datums, ${shifts.join(', and ')}.`;
@@ -86,14 +87,14 @@ function toldOf(source: Definition, target: Definition, names: readonly [string,
 const CODES = { grid: 'crs/needs-grid', unknown: 'crs/no-shift', doubtful: 'crs/doubtful-shift' } as const;
 
 function noWay(names: readonly [string, string], side: 0 | 1, { shift, shiftText, system }: Definition): UsageError {
-  const name = shown(names[side]);
+  const name = shortName(names[side]);
   const sentence = {
     grid: `The datum of ${name} needs ${shiftText}, which is not used here.`,
     unknown: `The datum of ${name} must be shifted by ${shiftText}.`,
     doubtful: `The datum of ${name} would be shifted by ${shiftText}, which differs from what PROJ has.`,
   }[shift as keyof typeof CODES];
-  const other = shown(names[1]);
-  return new UsageError(CODES[shift as keyof typeof CODES], `From ${names.map(shown).join(' to ')}: ${sentence}`, {
+  const other = shortName(names[1]);
+  return new UsageError(CODES[shift as keyof typeof CODES], `From ${names.map(shortName).join(' to ')}: ${sentence}`, {
     remedy:
       `Transform the zones by a program that has it, for example with ogr2ogr -t_srs ${other}; or, if less accurate ` +
       'parameters will do, state the system with them (--zones-crs, --raster-crs), as in "+proj=tmerc … +towgs84=X,Y,Z"' +

@@ -1,6 +1,6 @@
-import { quoteName } from '../../../algorithms/quoted-names.ts';
+import { quoteName, shortName } from '../../../algorithms/quoted-names.ts';
 import { messageOf } from '../../../primitives/checks/message-of.ts';
-import { normalizeCrs, sameCrs } from '../../crs.ts';
+import { isPlaceholder, normalizeCrs, sameCrs } from '../../crs.ts';
 import { UsageError } from '../../usage-error.ts';
 import { horizontalOf } from '../projection.ts';
 import { DATUM, type IndexEntry, indexEntry, type Proj4, type Projected } from './packages.ts';
@@ -226,9 +226,6 @@ function hasOtherAngles(text: string): boolean {
   return /\b(?:ANGLE)?UNIT\s*[[(]\s*"(?!deg)|"unit"\s*:\s*"(?!deg|metre)|"unit"\s*:\s*\{/i.test(text);
 }
 
-/** What programs write in place of the name of a datum. Datums of which that is all one knows may differ. */
-const NO_NAME = /^$|^(unknown|unnamed|undefined|not specified|user defined|custom)\b/;
-
 /** The name of the datum in well-known text or PROJJSON, as differently written programs have in common. */
 function datumName(text: string): string | undefined {
   const [, name] =
@@ -239,7 +236,8 @@ function datumName(text: string): string | undefined {
     ?.toLowerCase()
     .replace(/[^a-z0-9]+/g, ' ')
     .trim();
-  if (plain !== undefined && NO_NAME.test(plain)) return undefined;
+  // Datums of which that is all one knows may differ.
+  if (plain !== undefined && isPlaceholder(plain)) return undefined;
   return plain !== undefined && /^(wgs|world geodetic system) (19)?84( ensemble)?$/.test(plain) ? WGS84 : plain;
 }
 
@@ -273,7 +271,7 @@ function shiftOf(system: Projected, text: string, isProj: boolean): Pick<Definit
 const OTHERWISE = 'Transform the zones by another program, for example with ogr2ogr -t_srs';
 
 function unsupported(name: string, faults: string): UsageError {
-  return new UsageError('crs/unsupported', `Zones cannot be brought from or to ${shown(name)}: ${faults}.`, {
+  return new UsageError('crs/unsupported', `Zones cannot be brought from or to ${shortName(name)}: ${faults}.`, {
     remedy: `${OTHERWISE}, or state the system otherwise (--zones-crs, --raster-crs): as EPSG:N, or in words of PROJ (+proj=…).`,
   });
 }
@@ -281,7 +279,7 @@ function unsupported(name: string, faults: string): UsageError {
 function needsIndex(name: string): UsageError {
   return new UsageError(
     'crs/undefined',
-    `What ${shown(name)} is stands in the package epsg-index, which is not installed here.`,
+    `What ${shortName(name)} is stands in the package epsg-index, which is not installed here.`,
     {
       remedy: `Install it (npm install epsg-index), state the system in words of PROJ (+proj=…), or transform the zones, for example with ogr2ogr -t_srs.`,
     },
@@ -289,12 +287,7 @@ function needsIndex(name: string): UsageError {
 }
 
 function undefinedCrs(name: string): UsageError {
-  return new UsageError('crs/undefined', `The coordinate system ${shown(name)} has no definition here.`, {
+  return new UsageError('crs/undefined', `The coordinate system ${shortName(name)} has no definition here.`, {
     remedy: `${OTHERWISE}, or state the system otherwise (--zones-crs, --raster-crs): as EPSG:N, or in words of PROJ (+proj=…).`,
   });
-}
-
-/** The name of a system for messages. Definitions are long. */
-export function shown(name: string): string {
-  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
 }

@@ -1,5 +1,7 @@
 import { describe, expect } from 'vitest';
 import { isGeographicCrs, normalizeCrs, sameCrs } from '../../../formats/crs.ts';
+import { statedCrs } from '../../../formats/polygons/feature.ts';
+import { crsOfWkt } from '../../../formats/polygons/projection.ts';
 import { fc, test } from '../../law-test.ts';
 
 const epsg = fc.integer({ min: 1024, max: 32766 }).map((code) => `EPSG:${code}`);
@@ -44,6 +46,27 @@ describe('names of coordinate systems', () => {
       expect(isGeographicCrs(a)).toBe(true);
     }
   });
+
+  const placeholder = fc.constantFrom(
+    'unknown',
+    'unnamed',
+    'Undefined',
+    'Custom',
+    'User_Defined_TM',
+    'Not specified',
+    ' ',
+  );
+  test.prop([placeholder, placeholder, fc.integer(), fc.integer()])(
+    'that say nothing mean the same exactly if the definitions are equal',
+    (name, other, first, second) => {
+      const wkt = (name: string, meridian: number): string =>
+        `PROJCS["${name}",PARAMETER["central_meridian",${meridian}]]`;
+      const [a, b] = [crsOfWkt(wkt(name, first)), crsOfWkt(wkt(other, second))];
+      expect(sameCrs(a, b)).toBe(name === other && first === second);
+      expect(sameCrs(a, crsOfWkt(` ${wkt(name, first)}\n`))).toBe(true);
+      expect(statedCrs({ crs: { type: 'name', properties: { name } } })).toBe(null);
+    },
+  );
 
   test('that are missing are the same as nothing', () => {
     expect(sameCrs(undefined, undefined)).toBe(false);
