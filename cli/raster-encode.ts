@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, extname, join } from 'node:path';
+import { isWebAddress } from '../formats/bytes/file-error.ts';
 import { expandPatterns } from '../formats/bytes/file-patterns.ts';
 import type { EncodedRaster, EncodePackedOptions } from '../formats/rasters/encode-packed-raster.ts';
 import { UsageError } from '../formats/usage-error.ts';
@@ -65,7 +66,7 @@ async function targetsOf(files: readonly string[], out: string): Promise<string[
     (found) => found.isDirectory(),
     () => false,
   );
-  if (isFolder) return files.map((file) => join(out, `${basename(file, extname(file))}.qbp`));
+  if (isFolder) return files.map((file) => join(out, `${nameWithin(file)}.qbp`));
   if (files.length === 1 && !/[/\\]$/.test(out)) return [out];
   throw new UsageError(
     'usage/no-folder',
@@ -74,6 +75,12 @@ async function targetsOf(files: readonly string[], out: string): Promise<string[
       remedy: 'Make the folder first, or encode one file after the other.',
     },
   );
+}
+
+/** The name of a file, or of what an address names, without its ending. */
+function nameWithin(file: string): string {
+  const path = isWebAddress(file) && URL.canParse(file) ? new URL(file).pathname : file;
+  return basename(path, extname(path)) || 'raster';
 }
 
 function summaryOf(encoded: readonly EncodedRaster[], outputs: readonly string[], seconds: number): RunSummary {

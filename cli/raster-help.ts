@@ -5,7 +5,7 @@ import { DECODE_SPECS, ENCODE_SPECS, RASTER_INFO_SPECS } from './raster-argument
 export const RASTER_HELP = `quadrille raster COMMAND
 
 Packs rasters in files (.qbp) that are smaller than GeoTIFFs and decoded in parallel. All commands that read a raster take
-them in place of a GeoTIFF.
+them in place of a GeoTIFF, and take addresses (https://…), which are read by ranges.
 
   quadrille raster encode FILE…   packs GeoTIFFs
   quadrille raster info FILE      says what is in a packed raster, and checks it
@@ -39,6 +39,7 @@ Examples:
   quadrille raster encode relief.tif -o relief.qbp
   quadrille raster encode land-cover.tif -o land-cover.qbp --codec auto
   quadrille raster encode tiles/*.tif -o packed/
+  quadrille raster encode https://data.example.org/relief.tif -o relief.qbp
 `;
 
 /** The help text of `quadrille raster info --help`. */

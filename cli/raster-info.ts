@@ -1,3 +1,4 @@
+import { shownName } from '../formats/bytes/file-error.ts';
 import type { BandFacts, PackedFacts } from '../formats/rasters/packed/describe.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
 import { grouped } from './grouped.ts';
@@ -32,7 +33,7 @@ export async function runRasterInfo(
     const facts = await parts.describeRaster(file, signal, check ? shown.report : undefined);
     shown.end();
     const told = { ...facts, bands: facts.bands.map(inJson), tilesChecked: check };
-    const printed = json ? `${JSON.stringify(told, null, 2)}\n` : textOf(file, facts, check);
+    const printed = json ? `${JSON.stringify(told, null, 2)}\n` : textOf(shownName(file), facts, check);
     await writeToStdout(stdout, [printed], signal);
     log.summary({ lines: [], fields: told });
   } finally {

@@ -44,9 +44,14 @@ export function shownAddress(address: string): string {
   return `${protocol}//${host}${pathname}${search === '' ? '' : '?…'}`;
 }
 
+/** A path, or an address as messages show it. */
+export function shownName(name: string): string {
+  return isWebAddress(name) ? shownAddress(name) : name;
+}
+
 function isAddress(file: string): FormatError {
-  return new FormatError('format/address', 'This is an address, and only GeoTIFF rasters are read from addresses.', {
-    expected: 'a file, or http:// or https:// for a raster of zonal',
+  return new FormatError('format/address', 'This is an address, and only rasters are read from addresses.', {
+    expected: 'a file, or http:// or https:// for a raster',
     remedy: 'Download it first, for example with curl -O, and name the file.',
     place: { file: shownAddress(file) },
   });

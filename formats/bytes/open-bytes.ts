@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { ByteSource } from '../rasters/tiff/byte-source.ts';
 import { openFileBytes } from './file-bytes.ts';
 import { isWebAddress } from './file-error.ts';
@@ -6,6 +7,11 @@ import { isWebAddress } from './file-error.ts';
 export interface FromAfar {
   readonly downloadBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** The path or the address that a URL stands for. */
+export function nameOfUrl(url: URL): string {
+  return url.protocol === 'file:' ? fileURLToPath(url) : url.href;
 }
 
 /** Opens a file, or a file of the web by its address, for reading at any position. */

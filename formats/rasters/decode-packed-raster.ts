@@ -3,7 +3,7 @@ import type { Note } from '../../algorithms/notes.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aFunction, aRecord, aSignal, aText, aWhole, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
-import { openFileBytes } from '../bytes/file-bytes.ts';
+import { openBytes } from '../bytes/open-bytes.ts';
 import { UsageError } from '../usage-error.ts';
 import { type GeoTiffRaster, type TiffExtras, writeTiff } from './geotiff-writer.ts';
 import type { BandMetadata, PackedMetadata } from './packed/metadata.ts';
@@ -55,6 +55,7 @@ const ARGUMENTS = {
  * A coordinate system that a side file gave to the original, and that has no EPSG code, cannot be written:
  * `raster/crs-unwritten` notes it.
  *
+ * @param input - A file's path, or its address.
  * @throws FormatError and UsageError as `openPackedRaster` does; `format/unwritable-file`; ArgumentError
  * `argument/window-outside`; UsageError `usage/nodata-differs` if bands have different nodata values, of which a GeoTIFF
  * holds one.
@@ -72,7 +73,7 @@ export async function decodePackedRaster(
   options: DecodePackedOptions = {},
 ): Promise<DecodedRaster> {
   requireArguments('decodePackedRaster', { input, output, options }, ARGUMENTS);
-  const source = await openFileBytes(input);
+  const source = await openBytes(input, { signal: options.signal });
   try {
     const file = await openPackedFile(source);
     const { layout, metadata } = file;
@@ -80,10 +81,10 @@ export async function decodePackedRaster(
     const bands: PackedCells[] = [];
     for (const band of numbers) bands.push(await openPackedCells(file, { band, raw: true }));
     const window = options.window ?? { column: 0, row: 0, columns: layout.width, rows: layout.height };
-    checkWindow(window, layout, input);
+    checkWindow(window, layout, source.file);
     const ofBands = numbers.map((band) => metadata.bands[band - 1]!);
     const notes: Note[] = [];
-    const raster = rasterOf(layout.sample, ofBands, metadata, window, input, notes);
+    const raster = rasterOf(layout.sample, ofBands, metadata, window, source.file, notes);
     const extras = {
       fields: fieldsOfPart(metadata, ofBands, window, options.band === undefined),
       mask: maskOf(bands, ofBands, window),

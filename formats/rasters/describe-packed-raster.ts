@@ -1,16 +1,16 @@
-import { openFileBytes } from '../bytes/file-bytes.ts';
+import { openBytes } from '../bytes/open-bytes.ts';
 import { checkBand } from './packed/check.ts';
 import { describePacked, type PackedFacts } from './packed/describe.ts';
 import { tileGrid } from './packed/layout.ts';
 import { openPackedFile } from './packed/reader.ts';
 
-/** Describes a packed raster. With `onTiles`, decodes and checks all tiles, and reports how many. */
+/** Describes a packed raster, by its path or its address. With `onTiles`, decodes and checks all tiles, and reports how many. */
 export async function describeFile(
   path: string,
   signal?: AbortSignal,
   onTiles?: (done: number, total: number) => void,
 ): Promise<PackedFacts> {
-  const source = await openFileBytes(path);
+  const source = await openBytes(path, { signal });
   try {
     const file = await openPackedFile(source);
     const facts = await describePacked(file);

@@ -16,14 +16,17 @@ import {
 } from '../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Context } from '../../primitives/index.ts';
+import { changedError } from '../bytes/addresses/address-errors.ts';
 import { stageOutputs } from '../bytes/atomic-write.ts';
-import { openFileBytes } from '../bytes/file-bytes.ts';
+import { isWebAddress } from '../bytes/file-error.ts';
+import { openBytes } from '../bytes/open-bytes.ts';
 import { type GeoTiffCells, openTurnedGeoTiff } from './geotiff.ts';
 import { encodeBand } from './packed/encode-band.ts';
 import { defaultTile, isPackedRaster, layoutFault, MAGIC, type PackedLayout } from './packed/layout.ts';
 import { type BandMetadata, nodataBits, type PackedMetadata } from './packed/metadata.ts';
 import type { PackedCodec } from './packed/tile-encoder.ts';
 import { packedWriter } from './packed/writer.ts';
+import type { ByteSource } from './tiff/byte-source.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import type { Georeference } from './tiff/georeference.ts';
 import { keepTags } from './tiff/kept-tags.ts';
@@ -87,6 +90,7 @@ const ARGUMENTS = {
  * - Takes about 10 ns a cell, besides reading, and with BQ-trees 10 to 40 ns more on workers. Deterministic: the same
  *   cells give the same bytes, on every backend.
  *
+ * @param input - A file's path, or its address. Its blocks are then fetched by ranges.
  * @throws FormatError and UsageError as `openGeoTiff` does; `output/unwritable` and `output/write-failed` if the packed
  * raster cannot be written; ArgumentError `argument/context` for BQ-trees without a context; ArgumentError
  * `argument/tile` for a tile that is not a multiple of 4 columns and of 32 cells or has more than 2^16 cells.
@@ -121,13 +125,14 @@ export async function encodeGeoTiff(
   options: EncodePackedOptions = {},
 ): Promise<EncodedRaster> {
   requireContextFor(options);
-  const source = await openFileBytes(path);
+  const downloadBytes = (options.memoryBytes ?? MEMORY_BYTES) / 8;
+  const source = await openBytes(path, { downloadBytes, signal: options.signal });
   try {
-    if (isPackedRaster(await source.read(0, Math.min(MAGIC.length, source.size)))) throw packedAlready(path);
+    if (isPackedRaster(await source.read(0, Math.min(MAGIC.length, source.size)))) throw packedAlready(source.file);
     const directory = await readDirectory(source);
     const all = (await directory.number('samplesPerPixel')) ?? 1;
     const bands = options.band === undefined ? Array.from({ length: all }, (_, i) => i + 1) : [options.band];
-    return await encodeBands(path, directory, bands, write, options);
+    return await encodeBands(path, source, directory, bands, write, options);
   } finally {
     await source.close();
   }
@@ -149,24 +154,29 @@ function requireContextFor({ codec = 'residuals', context }: EncodePackedOptions
 
 async function encodeBands(
   path: string,
+  { file, version }: ByteSource,
   directory: TiffDirectory,
   bands: readonly number[],
   write: (bytes: Uint8Array) => Promise<void>,
   options: EncodePackedOptions,
 ): Promise<EncodedRaster> {
-  const { memoryBytes = 2 ** 28, codec = 'residuals', context, signal, onProgress } = options;
+  const { memoryBytes = MEMORY_BYTES, codec = 'residuals', context, signal, onProgress } = options;
   const notes = new Map<string, Note>();
   const stated: BandMetadata[] = [];
   let [writer, layout, place]: [ReturnType<typeof packedWriter>?, PackedLayout?, Georeference?] = [];
+  const onDisk = isWebAddress(path) ? undefined : path;
+  const limits = { keepBytes: memoryBytes / 4, downloadBytes: memoryBytes / 8 };
   let done = 0;
   for (const band of bands) {
-    const raster = await openTurnedGeoTiff(path, { band, mask: options.mask, raw: true, keepBytes: memoryBytes / 4 });
+    const raster = await openTurnedGeoTiff(path, { band, mask: options.mask, raw: true, signal, ...limits });
     try {
+      const { version: again = version } = raster;
+      if (version !== undefined && again !== version) throw changedError(file, 'version', version, again!);
       for (const note of raster.notes) if (!OF_SCALING.has(note.code)) notes.set(note.code + note.message, note);
       place ??= raster;
       layout ??= layoutOf(raster, bands.length, options.tile);
       writer ??= packedWriter(layout, write);
-      stated.push(await bandMetadata(path, directory, band, bands.length, raster));
+      stated.push(await bandMetadata(onDisk, directory, band, bands.length, raster));
       const total = bands.length * raster.width * raster.height;
       await encodeBand(raster, layout, nodataBits(raster.nodata, layout.sample), writer, {
         memoryBytes: memoryBytes / 2,
@@ -183,7 +193,7 @@ async function encodeBands(
     }
   }
   const { width, height, sample } = layout!;
-  const beside = await readSideFile(path, bands[0]!, []);
+  const beside = await readSideFile(onDisk, bands[0]!, []);
   const bytes = await writer!.end({
     ...placement(place!),
     bands: stated,
@@ -191,6 +201,8 @@ async function encodeBands(
   });
   return { width, height, sample, bands: bands.length, bytes, notes: [...notes.values()] };
 }
+
+const MEMORY_BYTES = 2 ** 28;
 
 /** Notes on scaling are about counting. */
 const OF_SCALING: ReadonlySet<string> = new Set(['raster/scaling-left-out', 'raster/scaled']);
@@ -220,7 +232,7 @@ function placement({ geoTransform, crs, ownCrs, geographic }: Georeference) {
 }
 
 async function bandMetadata(
-  path: string,
+  path: string | undefined,
   directory: TiffDirectory,
   band: number,
   bands: number,

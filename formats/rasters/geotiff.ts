@@ -18,7 +18,7 @@ import {
   someOptions,
 } from '../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
-import { openBytes } from '../bytes/open-bytes.ts';
+import { nameOfUrl, openBytes } from '../bytes/open-bytes.ts';
 import { isHalfFloat } from '../tables/half-float.ts';
 import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';
 import { lercError } from './tiff/decode.ts';
@@ -126,7 +126,7 @@ export interface GeoTiffSource extends RasterSource {
  * has no side files, and the note `raster/no-side-files`. Name and password in the address are told to its server only, and
  * `file` and messages show neither them nor the query.
  *
- * @param input - A file's path, its address, or its bytes.
+ * @param input - A file's path, its address (also as a `URL`), or its bytes.
  * @throws FormatError if the file is missing, truncated, damaged, not a TIFF, not georeferenced, rotated, or compressed
  * in an unsupported way. All codes begin with `format/`; the code and the message give the reason. Those of servers begin
  * with `format/address-`; `format/changed` means that the file is another than when it was opened.
@@ -138,9 +138,12 @@ export interface GeoTiffSource extends RasterSource {
  * await raster.close();
  * [raster.sample, cells.length]; // ['f32', 11600]
  */
-export async function openGeoTiff(input: string | Uint8Array, options: GeoTiffOptions = {}): Promise<GeoTiffSource> {
+export async function openGeoTiff(
+  input: string | URL | Uint8Array,
+  options: GeoTiffOptions = {},
+): Promise<GeoTiffSource> {
   requireArguments('openGeoTiff', { input, options }, ARGUMENTS);
-  return openPlaced(input, options, uprightly);
+  return openPlaced(input instanceof URL ? nameOfUrl(input) : input, options, uprightly);
 }
 
 const uprightly = ({ geoTransform, ...crs }: Georeference, file: string) => ({
@@ -174,7 +177,11 @@ async function openPlaced<P>(
 }
 
 const ARGUMENTS = {
-  input: eitherOf('the path of a file, or its bytes as a Uint8Array', aText, anInstance(Uint8Array)),
+  input: eitherOf(
+    'the path or the address of a file, or its bytes as a Uint8Array',
+    aText,
+    anInstance(Uint8Array, URL),
+  ),
   options: someOptions<GeoTiffOptions>({
     band: optional(aNumber),
     nodata: optional(eitherOf('a number or a bigint', aNumber, aBigint)),

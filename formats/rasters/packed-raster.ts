@@ -10,7 +10,7 @@ import {
   optional,
   someOptions,
 } from '../../primitives/checks/kinds.ts';
-import { openFileBytes } from '../bytes/file-bytes.ts';
+import { nameOfUrl, openBytes } from '../bytes/open-bytes.ts';
 import { openPackedBand, type PackedBandOptions, type PackedRasterSource } from './packed/reader.ts';
 import { bytesInMemory } from './tiff/byte-source.ts';
 
@@ -24,7 +24,9 @@ import { bytesInMemory } from './tiff/byte-source.ts';
  * Opening reads and checks header, metadata and directory; the checksum of a tile is checked when it is read. Memory is
  * bounded by the size of the file and by 2^16 cells for a tile, whatever the file states. Concurrent reads are allowed.
  *
- * @param input - A file's path, or the bytes of a file.
+ * A file behind an address (`http://…`, `https://…`) is read by ranges, as `openGeoTiff` does.
+ *
+ * @param input - A file's path, its address (also as a `URL`), or its bytes.
  * @throws FormatError if the file is missing, cut off, damaged, no packed raster, or of a newer version, which the
  * message names. All codes begin with `format/`.
  * @throws UsageError if the band does not exist; `usage/packed-nodata` if another nodata value is asked for than that
@@ -38,11 +40,14 @@ import { bytesInMemory } from './tiff/byte-source.ts';
  * [raster.sample, cells.length]; // ['f32', 11600]
  */
 export async function openPackedRaster(
-  input: string | Uint8Array,
+  input: string | URL | Uint8Array,
   options: PackedBandOptions = {},
 ): Promise<PackedRasterSource> {
   requireArguments('openPackedRaster', { input, options }, ARGUMENTS);
-  const source = typeof input === 'string' ? await openFileBytes(input) : bytesInMemory(input);
+  const source =
+    input instanceof Uint8Array
+      ? bytesInMemory(input)
+      : await openBytes(typeof input === 'string' ? input : nameOfUrl(input));
   try {
     return await openPackedBand(source, options);
   } catch (error) {
@@ -52,7 +57,11 @@ export async function openPackedRaster(
 }
 
 const ARGUMENTS = {
-  input: eitherOf('the path of a file, or its bytes as a Uint8Array', aText, anInstance(Uint8Array)),
+  input: eitherOf(
+    'the path or the address of a file, or its bytes as a Uint8Array',
+    aText,
+    anInstance(Uint8Array, URL),
+  ),
   options: someOptions<PackedBandOptions>({
     band: optional(aNumber),
     nodata: optional(aNumber),

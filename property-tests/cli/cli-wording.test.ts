@@ -54,7 +54,7 @@ describe('a URL', () => {
     test(`${address} is reported as a URL, with a remedy`, async () => {
       const { exitCode, stderr } = await zonal(address, '--unique');
       expect(exitCode).toBe(2);
-      expect(stderr).toContain('This is an address, and only GeoTIFF rasters are read from addresses.');
+      expect(stderr).toContain('This is an address, and only rasters are read from addresses.');
       expect(stderr).not.toMatch(/secret|sec\/ret/);
     });
   }

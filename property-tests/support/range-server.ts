@@ -32,6 +32,10 @@ const send = (response: ServerResponse, asked: Asked, changes?: Readonly<Record<
   response.writeHead(206, part(asked, changes)).end(asked.bytes.subarray(asked.start, asked.end));
 };
 
+/** A page that asks to log in, or says that there is no such file, as servers send it with state 200. */
+export const PAGE =
+  '\ufeff<!-- 7 -->\n<!DOCTYPE html>\n<html lang="en"><head><title>\n  Log in\u0007 \u00b7 Data </title></head><body>?token</body></html>';
+
 const middle = ({ start, end }: Asked): number => start + Math.floor((end - start) / 2);
 
 /** Headers of a connection that ends with its answer. */
@@ -131,6 +135,10 @@ const FINAL: Coded = {
     (response, { path }) => void response.writeHead(302, { Location: `/circle${path}` }).end(),
   ],
   'to a file': ['redirects', (response) => void response.writeHead(302, { Location: 'file:///etc/passwd' }).end()],
+  'a page': [
+    'page',
+    (response) => void response.writeHead(200, { 'Content-Type': 'text/html', ETag: '"page"' }).end(PAGE),
+  ],
   nowhere: ['redirects', (response) => void response.writeHead(301).end()],
 };
 

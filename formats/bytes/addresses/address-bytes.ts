@@ -159,6 +159,7 @@ export async function openAddressBytes(address: string, options: AddressOptions 
   let first: Uint8Array;
   try {
     first = await remote.read(0, headBytes, ending.signal);
+    remote.refusePage(first);
   } catch (error) {
     await close();
     throw error;

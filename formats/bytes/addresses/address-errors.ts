@@ -9,6 +9,7 @@ export type AddressFault =
   | 'forbidden'
   | 'busy'
   | 'status'
+  | 'page'
   | 'redirects'
   | 'downgrade'
   | 'encoding'
@@ -33,6 +34,10 @@ const ERRORS: Readonly<Record<AddressFault, readonly [sentence: string, remedy: 
   ],
   busy: ['The server fails, or has too much to do', 'Try again later; or download the file, and name it.'],
   status: ['The server does not send the file', 'Check the address.'],
+  page: [
+    'The server sends a web page and not the file',
+    'Open the address in a browser: it may ask to log in, say that there is no such file, or show a page about it. Name the address to which the link for downloads leads.',
+  ],
   redirects: ['The address leads from one to another', 'Name the address of the file itself, as curl -LI shows it.'],
   downgrade: [
     'The server leads from https to http, where others could read and change the file',

@@ -1,9 +1,11 @@
 import { FormatError, type QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { overMemory } from '../../memory.ts';
+import { shownAddress } from '../file-error.ts';
 import { type Address, parseAddress } from './address.ts';
 import { addressError, changedError } from './address-errors.ts';
 import { type Answer, askForRange, BrokenConnection, bodyOf, discard, type Version } from './answer.ts';
 import { createPlaces, pause, type Watch, watchStalls } from './waiting.ts';
+import { pageAmong } from './web-page.ts';
 
 /** How patient a reader of an address is. */
 export interface Patience {
@@ -223,8 +225,8 @@ export class RemoteFile {
   }
 
   async #readWhole(answer: Extract<Answer, { kind: 'whole' }>, watch: Watch): Promise<void> {
-    const { length, response } = answer;
-    this.#check({ version: { ...answer.version, size: length } });
+    const { length, response, url } = answer;
+    const check = (size: number | undefined): void => this.#check({ version: { ...answer.version, size } });
     // Parts of a body of unknown length are joined when all are there.
     const allowed = length === undefined ? this.#maxBytes / 2 : this.#maxBytes;
     if ((length ?? 0) > allowed) {
@@ -235,6 +237,10 @@ export class RemoteFile {
     let [bytes, at] = [new Uint8Array(length ?? 0), 0];
     for await (const part of bodyOf(response)) {
       watch.touch();
+      if (at === 0) {
+        this.refusePage(part, url);
+        check(length);
+      }
       if (length === undefined) parts.push(part);
       else if (at + part.length <= length) bytes.set(part, at);
       at += part.length;
@@ -249,8 +255,16 @@ export class RemoteFile {
         at += part.length;
       }
     }
-    this.#check({ version: { size: at } });
+    check(at);
     this.whole = bytes;
+  }
+
+  /** Throws if a file begins as a web page does, such as one that asks to log in. */
+  refusePage(first: Uint8Array, url: URL = this.#url): void {
+    const page = pageAmong(first);
+    if (page === undefined) return;
+    const led = shownAddress(url.href);
+    throw addressError('page', this.file, { got: led === this.file ? page : `${page}, from ${led}` });
   }
 
   #tooLarge(needed: number): QuadrilleError {

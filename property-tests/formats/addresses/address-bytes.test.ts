@@ -12,6 +12,7 @@ import {
   CHANGES,
   codeOf,
   FINAL_FAULTS,
+  PAGE,
   PASSING_FAULTS,
   RIGHT_WAYS,
   serveRanges,
@@ -152,6 +153,51 @@ describe('a file behind an address', () => {
   test.each([DATED, DATED.toReversed()])('is not read on after %s, if %s comes next', async (first, second) => {
     await using server = await serveRanges(FILE, (before) => (before === 0 ? first! : second!));
     expect(await codeFrom(readFrom(server.origin, [[100_000, 200_000]]))).toBe('format/changed');
+  });
+});
+
+describe('a web page in place of a file', () => {
+  const messageFrom = async (page: string, way: Way): Promise<string> => {
+    await using server = await serveRanges(Buffer.from(page), () => way);
+    const error = await openAddressBytes(`${server.origin}/a.tif`, { patience }).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'format/address-page' });
+    return (error as Error).message;
+  };
+
+  test.each(['part', 'whole', 'whole, compressed'])('is told from it, with its title, if sent so: %s', async (way) => {
+    expect(await messageFrom(PAGE, way)).toContain(
+      'a web page and not the file (a page of HTML, \u201cLog in \u00b7 Data\u201d)',
+    );
+    const long = await messageFrom(`<html><title>${'long '.repeat(99)}</title>`, way);
+    expect(long.length).toBeLessThan(400);
+  });
+
+  test('has a title that is not told if it may repeat the address', async () => {
+    for (const title of ['/a.tif?token=1', 'key=2', 'me:secret@host']) {
+      expect(await messageFrom(`<html><head><title>${title} not found</title>`, 'part')).not.toContain('not found');
+    }
+  });
+
+  test('is named with the address to which it led', async () => {
+    await using server = await serveRanges(Buffer.from(PAGE), (_, path) => (path === '/a.tif' ? 'led on' : 'part'));
+    const error = await openAddressBytes(`${server.origin}/a.tif`, { patience }).catch((reason: unknown) => reason);
+    expect((error as Error).message).toContain(`from ${server.origin}/led/a.tif`);
+  });
+
+  test('is not any file that has angle brackets', async () => {
+    for (const text of [
+      '<',
+      '<!---->'.repeat(2000),
+      '<?xml version="1.0"?><a/>',
+      'II*\0<html>',
+      '',
+      ' '.repeat(99_000),
+    ]) {
+      await using server = await serveRanges(Buffer.from(text), () => (text === '' ? 'beyond the end' : 'part'));
+      const source = await openAddressBytes(`${server.origin}/a.tif`, { patience });
+      expect(source.size).toBe(Buffer.from(text).length);
+      await source.close();
+    }
   });
 });
 

@@ -1,14 +1,18 @@
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect } from 'vitest';
 import { zonalHistogram } from '../../../algorithms/zonal/index.ts';
 import { openAddressBytes } from '../../../formats/bytes/addresses/address-bytes.ts';
+import { encodePackedRaster } from '../../../formats/rasters/encode-packed-raster.ts';
 import {
   type GeoTiffOptions,
   type GeoTiffSource,
   openGeoTiff,
   openGeoTiffFrom,
 } from '../../../formats/rasters/geotiff.ts';
+import { openPackedRaster } from '../../../formats/rasters/packed-raster.ts';
 import { open } from '../../../index.ts';
 import { caseCount } from '../../cases.ts';
 import { bytesOf, geoTiffBytes, randomRaster, windowAt, windowFractions } from '../../fixtures/random-raster.ts';
@@ -71,6 +75,26 @@ describe('a GeoTIFF behind an address', () => {
     expect(far.notes.map(({ code }) => code)).toEqual(['raster/no-side-files', 'raster/crs-unknown', 'raster/mask']);
     expect(far.version).toBe('"first"');
     await Promise.all([far.close(), near.close()]);
+  });
+
+  test('is opened by a URL too, as is a file, also if it is packed', async () => {
+    await using server = await serveRanges(await readFile(cog));
+    const raster = await openGeoTiff(new URL(`${server.origin}/a.tif?b`));
+    expect(raster.file).toBe(`${server.origin}/a.tif?…`);
+    const local = await openGeoTiff(pathToFileURL(cog));
+    expect(local.file).toBe(cog);
+    expect((await raster.read(WHOLE)) as Uint8Array).toEqual(await local.read(WHOLE));
+    await Promise.all([raster.close(), local.close()]);
+    const folder = await mkdtemp(join(tmpdir(), 'quadrille-'));
+    const file = join(folder, 'a b.qbp');
+    await encodePackedRaster(cog, file);
+    await using packed = await serveRanges(await readFile(file));
+    for (const url of [pathToFileURL(file), new URL(`${packed.origin}/a.qbp`)]) {
+      const source = await openPackedRaster(url);
+      expect((await source.read(WHOLE)) as Uint8Array).toHaveLength(300 * 260);
+      await source.close();
+    }
+    await rm(folder, { recursive: true });
   });
 
   const triangles = fc.array(fc.tuple(fc.nat(290), fc.nat(250), fc.integer({ min: 1, max: 60 })), {
