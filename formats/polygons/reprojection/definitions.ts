@@ -176,6 +176,8 @@ function byText(
   if (!METHODS.has(method) || /\+hyperbolic\b/.test(text)) {
     throw new Error(`its projection ${quoteName(system.projName)} was not compared with PROJ`);
   }
+  if (isProj && /\+proj=utm\b/.test(text) && !/\+zone=0?([1-9]|[1-5]\d|60)(\s|$)/.test(text))
+    throw new Error('its zone is none of the 60 of UTM');
   const isGeographic = method === 'longlat' || method === 'latlong';
   if (!isProj) {
     // Whatever order of axes a text states, files have the easting or longitude first.
