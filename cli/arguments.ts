@@ -33,11 +33,20 @@ export type ReadingOptions = Pick<
 /** The options of commands that compute on a backend. */
 export interface ComputeOptions extends BackendOptions, MemoryOptions, VoiceOptions {}
 
+export const HELP_SPEC: OptionSpec = { name: 'help', group: 'Running', short: 'h', help: 'this page' };
+
 export const VOICE_SPECS: readonly OptionSpec[] = [
   { name: 'json-log', group: 'Running', help: 'notes, progress, errors and a summary as JSON lines on stderr' },
-  { name: 'quiet', group: 'Running', help: 'only errors on stderr' },
-  { name: 'help', group: 'Running', short: 'h', help: 'this page' },
+  { name: 'quiet', group: 'Running', short: 'q', help: 'only errors on stderr' },
+  HELP_SPEC,
 ];
+
+/** The option of commands that tell figures of a run, for programs. */
+export const JSON_SPEC: OptionSpec = {
+  name: 'json',
+  group: 'Output',
+  help: 'the figures of the run as one JSON object on stdout',
+};
 
 export const ADAPTER_SPEC: OptionSpec = {
   name: 'adapter',
@@ -127,8 +136,8 @@ export function parseFill(values: OptionValues): FillRule {
 
 export const DEVICES_SPECS: readonly OptionSpec[] = [
   { name: 'verbose', group: 'Output', help: 'also say how each device rounds, and how the code for it compensates' },
-  { name: 'json', group: 'Output', help: 'one JSON object on stdout' },
-  { name: 'help', group: 'Running', short: 'h', help: 'this page' },
+  { ...JSON_SPEC, help: 'the list as one JSON object on stdout' },
+  HELP_SPEC,
 ];
 
 /** Parses the options of a command that computes. */

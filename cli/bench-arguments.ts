@@ -119,6 +119,7 @@ export const BENCH_SPECS: readonly OptionSpec[] = [
   {
     name: 'out',
     group: 'Output',
+    short: 'o',
     value: 'FOLDER',
     help: 'folder for bench.csv, bench.json, bench.html and bench-*.svg',
   },

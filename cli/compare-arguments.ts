@@ -8,6 +8,7 @@ import {
   type ComputeOptions,
   checkOneToStdout,
   fillSpec,
+  JSON_SPEC,
   parseCompute,
   parseFill,
   VOICE_SPECS,
@@ -49,13 +50,21 @@ export interface CompareOptions extends ComputeOptions {
   readonly out: string | undefined;
   readonly tables: readonly TableOutput[];
   readonly quoteFormulas: boolean;
+  readonly json: boolean;
   readonly plot: string | undefined;
   readonly report: string | undefined;
   readonly trace: string | undefined;
 }
 
 export const COMPARE_SPECS: readonly OptionSpec[] = [
-  { name: 'out', group: 'Output', value: 'FILE', help: 'all figures as JSON; - is stdout, instead of J′ alone' },
+  {
+    name: 'out',
+    group: 'Output',
+    short: 'o',
+    value: 'FILE',
+    help: 'all figures as JSON; - is stdout, instead of J′ alone',
+  },
+  { ...JSON_SPEC, help: 'all figures as one JSON object on stdout, as --out - does' },
   {
     name: 'pairs',
     group: 'Output',
@@ -176,6 +185,7 @@ export function parseCompareArguments(args: readonly string[]): CompareOptions {
     out: text(values, 'out'),
     tables: (['pairs', 'tiles', 'missing'] as const).flatMap((table) => tableOutput(values, table)),
     quoteFormulas: values.has('csv-quote-formulas'),
+    json: values.has('json'),
     plot: text(values, 'plot'),
     report: text(values, 'report'),
     trace: text(values, 'trace'),
@@ -202,9 +212,12 @@ function tableOutput(values: OptionValues, table: TableOutput['table']): TableOu
   return [{ table, path, format: parseTableFormat(values, path, `--${table}`) }];
 }
 
-function checkOutputs({ out, tables, plot, report, trace }: CompareOptions): void {
+function checkOutputs({ out, tables, plot, report, trace, json }: CompareOptions): void {
   const ofTables = Object.fromEntries(tables.map(({ table, path }) => [table, path]));
-  checkOneToStdout({ out, ...ofTables, plot, report, trace }, 'Send all but one of them to a file.');
+  checkOneToStdout(
+    { out, ...ofTables, plot, report, trace, json: json ? '-' : undefined },
+    'Send all but one of them to a file.',
+  );
   for (const [option, path, ending] of [
     ['--out', out, 'json'],
     ['--plot', plot, 'svg'],

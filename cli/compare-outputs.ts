@@ -42,8 +42,9 @@ export async function openCompareOutputs(
     },
     async end(comparison, running) {
       for (const table of tables) await table.end();
-      const { out, plot, report, trace } = options;
-      if (out !== undefined) await write(out, compareSummary(comparison, run));
+      const { out, json, plot, report, trace } = options;
+      for (const path of [out, json ? '-' : undefined])
+        if (path !== undefined) await write(path, compareSummary(comparison, run));
       if (plot !== undefined) await write(plot, await drawn(comparison, run));
       if (trace !== undefined) await write(trace, await traced(recorder!, running));
       if (report === undefined) return;

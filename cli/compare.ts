@@ -91,8 +91,8 @@ export async function runCompare<C extends RunContext>(
   }
 }
 
-function outputsOf({ out, tables, plot, report, trace }: CompareOptions): (string | undefined)[] {
-  return [out, ...tables.map(({ path }) => path), plot, report, trace];
+function outputsOf({ out, tables, plot, report, trace, json }: CompareOptions): (string | undefined)[] {
+  return [json ? '-' : undefined, out, ...tables.map(({ path }) => path), plot, report, trace];
 }
 
 /** Throws if an output file would be in a folder of tiles, because the next run would read the file as a tile. */

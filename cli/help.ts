@@ -13,6 +13,7 @@ export const MAIN_HELP = `quadrille: data-parallel primitives for spatial data
   quadrille devices     lists backends and adapters, their limits and their precision
   quadrille bench       measures primitives and pipelines, and compares them with other libraries
   quadrille tune        finds the fastest tuning of the WebGPU kernels on this device
+  quadrille completion  prints a script that completes command lines in bash, zsh or fish
   quadrille --version
   quadrille COMMAND --help
 

@@ -15,6 +15,7 @@ import {
   checkOneToStdout,
   fillSpec,
   GEOMETRY_COLUMN_SPEC,
+  JSON_SPEC,
   parseCompute,
   parseFill,
   parseReading,
@@ -117,12 +118,12 @@ export const BUILD_SPECS: readonly OptionSpec[] = [
   { name: 'no-edges', group: 'Tree', help: 'write no edges: the file is smaller, but its answers are not exact' },
   ...READING_SPECS,
   ...PLOT_SPECS,
-  { name: 'json', group: 'Output', help: 'the summary as one JSON object on stdout' },
+  JSON_SPEC,
   ...COMPUTE_SPECS,
 ];
 
 export const INFO_SPECS: readonly OptionSpec[] = [
-  { name: 'json', group: 'Output', help: 'one JSON object on stdout' },
+  { ...JSON_SPEC, help: 'the facts as one JSON object on stdout' },
   ...PLOT_SPECS,
   MEMORY_SPEC,
   ...VOICE_SPECS,

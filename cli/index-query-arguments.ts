@@ -1,7 +1,14 @@
 import type { FillRule } from '../algorithms/geometry/polygons.ts';
 import type { PolygonLayerOptions } from '../formats/polygons/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';
-import { COMPUTE_SPECS, type ComputeOptions, parseCompute, parseFill } from './arguments.ts';
+import {
+  COMPUTE_SPECS,
+  type ComputeOptions,
+  checkOneToStdout,
+  JSON_SPEC,
+  parseCompute,
+  parseFill,
+} from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, QUOTE_FORMULAS_SPEC, readCommand, text } from './command-line.ts';
 import { parseLayerReading, READING_SPECS } from './index-arguments.ts';
 import {
@@ -33,8 +40,9 @@ export interface QueryOptions extends ComputeOptions {
   readonly columns: readonly string[] | undefined;
   /** The fill rule of query polygons. */
   readonly fill: FillRule;
-  /** Path of the output, or `-` for stdout. */
-  readonly out: string;
+  /** Path of the answers, or `-` for stdout; undefined if they are not written. */
+  readonly out: string | undefined;
+  readonly json: boolean;
   readonly format: TableFormat;
   readonly quoteFormulas: boolean;
   /**
@@ -72,7 +80,14 @@ export const QUERY_SPECS: readonly OptionSpec[] = [
     value: 'NAMES',
     help: 'the columns of --points, as in X,Y, or of --windows, as in W,S,E,N (default: usual names)',
   },
-  { name: 'out', group: 'Output', short: 'o', value: 'FILE', help: 'the answers; - is stdout (default)' },
+  {
+    name: 'out',
+    group: 'Output',
+    short: 'o',
+    value: 'FILE',
+    help: 'the answers; - is stdout (default without --json)',
+  },
+  JSON_SPEC,
   FORMAT_SPEC,
   QUOTE_FORMULAS_SPEC,
   {
@@ -131,7 +146,9 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
       remedy: `Leave it out; it is for ${kinds.map((each) => `--${each}`).join(' and ')}.`,
     });
   }
-  const out = text(values, 'out') ?? '-';
+  const json = values.has('json');
+  const out = text(values, 'out') ?? (json ? undefined : '-');
+  checkOneToStdout({ out, json: json ? '-' : undefined }, 'Send the answers to a file.');
   return {
     tree: words[0]!,
     kind,
@@ -141,7 +158,8 @@ export function parseQueryArguments(args: readonly string[]): QueryOptions {
     columns: parsed(values, 'columns', (given) => parseColumns(given, kind)),
     fill: parseFill(values),
     out,
-    format: parseTableFormat(values, out, '--out'),
+    json,
+    format: parseTableFormat(values, out ?? '-', '--out'),
     quoteFormulas: values.has('csv-quote-formulas'),
     count: text(values, 'count') as QueryOptions['count'],
     above: parsed(values, 'above', parseFromZero),

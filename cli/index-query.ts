@@ -13,6 +13,7 @@ import {
   inScope,
   type OutputWriter,
   openContext,
+  printFigures,
   type RunContext,
   type Surroundings,
   stageRun,
@@ -47,7 +48,9 @@ export async function runIndexQuery<C extends RunContext>(
     surroundings.signal.throwIfAborted();
     await outputs.commit();
     const seconds = (performance.now() - started) / 1000;
-    surroundings.log.summary(querySummary(options, totals, { backend, seconds, outputs: files }));
+    const summary = querySummary(options, totals, { backend, seconds, outputs: files });
+    if (options.json) await printFigures(summary, surroundings);
+    surroundings.log.summary(summary);
   } catch (error) {
     throw writer.errorOf(error);
   }
@@ -67,7 +70,9 @@ async function ask<C extends RunContext>(
   const { file } = await parts.openTree(options.tree, signal, options.memoryBytes);
   requireEdges(options, file);
   const source = await openQueries(options, file, parts, signal);
-  const sink = answerSink(options, file, (chunk) => writer.write(options.out, chunk));
+  const sink = answerSink(options, file, async (chunk) => {
+    if (options.out !== undefined) await writer.write(options.out, chunk);
+  });
   await using opened = inScope(await openContext(options, parts.openContext), signal);
   const context = opened.value;
   signal.throwIfAborted();

@@ -72,7 +72,7 @@ function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) =>
  * form.
  */
 function chooseLog(args: readonly string[], stderr: LogStream): Log {
-  const quiet = args.includes('--quiet');
+  const quiet = args.includes('--quiet') || args.includes('-q');
   return withoutRepeats(args.includes('--json-log') ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet }));
 }
 

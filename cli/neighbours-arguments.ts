@@ -1,7 +1,7 @@
 import { type HostMetric, METRIC_NAMES, metricCalled, recordOf } from '../algorithms/neighbours/metrics.ts';
 import { UsageError } from '../formats/usage-error.ts';
 import { remedyFor, suggest } from '../primitives/checks/suggest.ts';
-import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, parseCompute } from './arguments.ts';
+import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, JSON_SPEC, parseCompute } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { parseTableInOut, type TableInOut, tableSpecs } from './table-files.ts';
 import { checkNoStdin, checkPlotName, parseCount, parseNumber } from './values.ts';
@@ -79,7 +79,7 @@ export const NEIGHBOURS_SPECS: readonly OptionSpec[] = [
   },
   ...tableSpecs('the neighbours'),
   { name: 'plot', group: 'Output', value: 'FILE.svg', help: 'a histogram of the distances as SVG (see below)' },
-  { name: 'json', group: 'Output', help: 'the figures as one JSON object on stdout' },
+  JSON_SPEC,
   ...COMPUTE_SPECS,
 ];
 

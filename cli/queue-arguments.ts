@@ -1,4 +1,4 @@
-import { parseVoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
+import { JSON_SPEC, parseVoice, VOICE_SPECS, type VoiceOptions } from './arguments.ts';
 import { type OptionSpec, type OptionValues, readCommand } from './command-line.ts';
 import { QUEUE_SPECS, type QueuePlace, requireQueue } from './queue-options.ts';
 
@@ -13,7 +13,6 @@ export interface QueueRunOptions extends QueueListOptions {
   readonly run: string;
 }
 
-const JSON_SPEC: OptionSpec = { name: 'json', group: 'Output', help: 'one JSON object on stdout' };
 export const QUEUE_LIST_SPECS: readonly OptionSpec[] = [
   ...QUEUE_SPECS.filter(({ name }) => name !== 'queue-folder'),
   JSON_SPEC,

@@ -4,6 +4,7 @@ import { UsageError } from '../formats/usage-error.ts';
 import {
   COMPUTE_SPECS,
   type ComputeOptions,
+  JSON_SPEC,
   parseCompute,
   parseVoice,
   VOICE_SPECS,
@@ -22,6 +23,7 @@ export interface EncodeOptions extends ComputeOptions {
   readonly mask: 'all' | 'none';
   readonly tile: { readonly columns: number; readonly rows: number } | undefined;
   readonly codec: PackedCodec;
+  readonly json: boolean;
 }
 
 /** The parsed command line of `quadrille raster info`. */
@@ -37,6 +39,7 @@ export interface DecodeOptions extends VoiceOptions {
   readonly out: string;
   readonly band: number | undefined;
   readonly window: Window | undefined;
+  readonly json: boolean;
 }
 
 export const ENCODE_SPECS: readonly OptionSpec[] = [
@@ -68,11 +71,12 @@ export const ENCODE_SPECS: readonly OptionSpec[] = [
     help: 'residuals (default), bq (BQ-trees: land cover, masks, classes) or auto (the smaller, tile by tile)',
     choices: ['residuals', 'bq', 'auto'],
   },
+  JSON_SPEC,
   ...COMPUTE_SPECS,
 ];
 
 export const RASTER_INFO_SPECS: readonly OptionSpec[] = [
-  { name: 'json', group: 'Output', help: 'one JSON object on stdout' },
+  { ...JSON_SPEC, help: 'the facts as one JSON object on stdout' },
   {
     name: 'check',
     group: 'Output',
@@ -83,6 +87,7 @@ export const RASTER_INFO_SPECS: readonly OptionSpec[] = [
 
 export const DECODE_SPECS: readonly OptionSpec[] = [
   { name: 'out', group: 'Output', short: 'o', value: 'FILE.tif', help: 'the GeoTIFF' },
+  JSON_SPEC,
   { name: 'band', group: 'Input', value: 'N', help: 'the band to decode, counted from 1 (default: all bands)' },
   {
     name: 'window',
@@ -110,6 +115,7 @@ export function parseEncodeArguments(args: readonly string[]): EncodeOptions {
     mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
     tile: parsed(values, 'tile', parseTile),
     codec: (text(values, 'codec') as PackedCodec | undefined) ?? 'residuals',
+    json: values.has('json'),
     ...parseCompute(values),
   };
 }
@@ -140,6 +146,7 @@ export function parseDecodeArguments(args: readonly string[]): DecodeOptions {
     out,
     band: parsed(values, 'band', parseCount),
     window: parsed(values, 'window', parseWindow),
+    json: values.has('json'),
     ...parseVoice(values),
   };
 }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import type { DecodedRaster, DecodePackedOptions } from '../formats/rasters/decode-packed-raster.ts';
 import { counted, grouped } from './grouped.ts';
 import type { DecodeOptions } from './raster-arguments.ts';
-import { protectInputs, type Surroundings } from './run-support.ts';
+import { printFigures, protectInputs, type Surroundings } from './run-support.ts';
 import { showProgress } from './shown-progress.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
@@ -16,11 +16,12 @@ export interface DecodeParts {
  * @throws Errors of the functions in `parts`; if {@link Surroundings.signal} is aborted, its abort reason.
  */
 export async function runRasterDecode(
-  { file, out, band, window }: DecodeOptions,
+  { file, out, band, window, json }: DecodeOptions,
   parts: DecodeParts,
-  { log, signal, beforeExit }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
   const started = performance.now();
+  const { log, signal, beforeExit } = surroundings;
   await protectInputs([file], [out]);
   const shown = showProgress(log, 'cells', { waits: true });
   try {
@@ -31,13 +32,15 @@ export async function runRasterDecode(
     shown.end();
     for (const note of notes) log.note(note);
     const seconds = (performance.now() - started) / 1000;
-    log.summary({
+    const summary = {
       lines: [
         `${grouped(width)} × ${grouped(height)} cells, ${counted(bands, 'band')}, ${seconds.toFixed(1)} s.`,
         `Wrote ${out}.`,
       ],
       fields: { width, height, bands, seconds, outputs: [out] },
-    });
+    };
+    if (json) await printFigures(summary, surroundings);
+    log.summary(summary);
   } finally {
     shown.end();
   }

@@ -10,7 +10,7 @@ import { counted } from './grouped.ts';
 import { sizeText } from './index-summary.ts';
 import type { RunSummary } from './log.ts';
 import type { EncodeOptions } from './raster-arguments.ts';
-import { closing, openContext, protectInputs, type Surroundings, stageRun } from './run-support.ts';
+import { closing, openContext, printFigures, protectInputs, type Surroundings, stageRun } from './run-support.ts';
 import { showProgress } from './shown-progress.ts';
 
 /** The functions of other layers that the command uses. Tests pass replacements. */
@@ -32,9 +32,10 @@ export interface EncodeParts {
 export async function runRasterEncode(
   options: EncodeOptions,
   parts: EncodeParts,
-  { log, signal, beforeExit }: Surroundings,
+  surroundings: Surroundings,
 ): Promise<void> {
   const started = performance.now();
+  const { log, signal, beforeExit } = surroundings;
   const files = await expandPatterns(options.files, 'FILE');
   const targets = await targetsOf(files, options.out);
   await protectInputs(files, targets);
@@ -57,7 +58,9 @@ export async function runRasterEncode(
   }
   signal.throwIfAborted();
   await outputs.commit();
-  log.summary(summaryOf(encoded, targets, (performance.now() - started) / 1000));
+  const summary = summaryOf(encoded, targets, (performance.now() - started) / 1000);
+  if (options.json) await printFigures(summary, surroundings);
+  log.summary(summary);
 }
 
 /** The paths of the packed rasters. */

@@ -4,7 +4,7 @@ import type { GraphRun } from '../graph/index.ts';
 import { DeviceLostError, GraphError } from '../primitives/checks/errors.ts';
 import type { BackendOptions } from './arguments.ts';
 import { Interrupted } from './interrupt.ts';
-import type { Log, ProgressFigures, ProgressUnit } from './log.ts';
+import type { Log, ProgressFigures, ProgressUnit, RunSummary } from './log.ts';
 import { writeToStdout } from './standard-output.ts';
 
 /** The members of a context that commands use. */
@@ -190,4 +190,9 @@ export async function headedWrite(
     hasBegun = true;
     await write(path, chunk);
   };
+}
+
+/** Writes the figures of a run to stdout, as the option `--json` asks. */
+export async function printFigures({ fields }: RunSummary, { stdout, signal }: Surroundings): Promise<void> {
+  await writeToStdout(stdout, [`${JSON.stringify(fields, null, 2)}\n`], signal);
 }

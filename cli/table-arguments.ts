@@ -1,5 +1,5 @@
 import { UsageError } from '../formats/usage-error.ts';
-import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, parseCompute } from './arguments.ts';
+import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, JSON_SPEC, parseCompute } from './arguments.ts';
 import { type OptionSpec, type OptionValues, parsed, readCommand, text } from './command-line.ts';
 import { parseTableInOut, type TableInOut, tableSpecs } from './table-files.ts';
 import { checkEnding, checkNoStdin, checkPlotName, parseCount } from './values.ts';
@@ -53,7 +53,7 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
     help: 'bars of the groups, or without groups a histogram of a column, as SVG (see below)',
   },
   { name: 'trace', group: 'Output', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
-  { name: 'json', group: 'Output', help: 'the figures of the run as one JSON object on stdout' },
+  JSON_SPEC,
   ...COMPUTE_SPECS,
 ];
 

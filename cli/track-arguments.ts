@@ -1,6 +1,6 @@
 import { UsageError } from '../formats/usage-error.ts';
 import type { VideoChannel } from '../formats/video/video.ts';
-import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, parseCompute } from './arguments.ts';
+import { COMPUTE_SPECS, type ComputeOptions, checkOneToStdout, JSON_SPEC, parseCompute } from './arguments.ts';
 import { type OptionSpec, parsed, readCommand, text } from './command-line.ts';
 import {
   checkEnding,
@@ -105,6 +105,7 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
   {
     name: 'out',
     group: 'Output',
+    short: 'o',
     value: 'FILE.csv',
     help: 'the tracks; - is stdout (default, unless another output uses it)',
   },
@@ -128,7 +129,7 @@ export const TRACK_SPECS: readonly OptionSpec[] = [
     help: 'one page with figures, tracks, speeds and a timeline of the run (see below)',
   },
   { name: 'trace', group: 'Output', value: 'FILE.json', help: 'a trace of the run, for chrome://tracing and Perfetto' },
-  { name: 'json', group: 'Output', help: 'all figures as one JSON object on stdout' },
+  JSON_SPEC,
   {
     name: 'on-error',
     group: 'Input',

@@ -45,7 +45,7 @@ export const TUNE_SPECS: readonly OptionSpec[] = [
     value: 'S',
     help: `start no new candidate after this time (default ${DEFAULT_SECONDS})`,
   },
-  { name: 'out', group: 'Output', value: 'FILE.json', help: 'the entry; - is stdout (default)' },
+  { name: 'out', group: 'Output', short: 'o', value: 'FILE.json', help: 'the entry; - is stdout (default)' },
   MEMORY_SPEC,
   ...VOICE_SPECS,
 ];

@@ -12,6 +12,7 @@ import {
   checkOneToStdout,
   fillSpec,
   GEOMETRY_COLUMN_SPEC,
+  JSON_SPEC,
   parseCompute,
   parseFill,
   parseReading,
@@ -69,6 +70,7 @@ export interface ZonalOptions extends ComputeOptions {
   /** The names of the statistics that are written. Undefined: those that are written without a list. */
   readonly statistics: readonly string[] | undefined;
   readonly plot: string | undefined;
+  readonly json: boolean;
   /** The statistic that the map shows. */
   readonly plotStatistic: string;
   /** How workers of a queue count. Undefined if this process counts. */
@@ -176,6 +178,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
   {
     name: 'out',
     group: 'Output',
+    short: 'o',
     value: 'FILE',
     help: 'the histograms; - is stdout (default, unless another output uses it)',
   },
@@ -204,6 +207,7 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     group: 'Statistics',
     help: 'columns for several rasters and bands, not rows',
   },
+  JSON_SPEC,
   { name: 'plot', group: 'Output', value: 'FILE.svg', help: 'histograms and a map of the means as SVG; - is stdout' },
   {
     name: 'plot-stat',
@@ -268,6 +272,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
     wide: values.has('wide'),
     statistics: parsed(values, 'stat', parseStatistics),
     plot: text(values, 'plot'),
+    json: values.has('json'),
     plotStatistic: parsed(values, 'plot-stat', parsePlotStatistic) ?? 'mean',
     queue: parseZonalQueue(values),
     ...parseCompute(values),
@@ -331,7 +336,8 @@ function wantsStatisticsAlone(values: OptionValues): boolean {
  */
 function printsHistograms(values: OptionValues): boolean {
   if (values.has('format')) return true;
-  return !wantsStatisticsAlone(values) && text(values, 'stats') !== '-' && text(values, 'plot') !== '-';
+  const isTaken = values.has('json') || text(values, 'stats') === '-' || text(values, 'plot') === '-';
+  return !wantsStatisticsAlone(values) && !isTaken;
 }
 
 function parseBinning(values: OptionValues): Binning {
@@ -362,9 +368,9 @@ function unbinned(values: OptionValues): UsageError {
   });
 }
 
-function checkStandardOutput({ out, stats, plot }: ZonalOptions): void {
+function checkStandardOutput({ out, stats, plot, json }: ZonalOptions): void {
   const remedy = 'Send all but one of them to a file (without --out the histograms go to stdout).';
-  checkOneToStdout({ out, stats, plot }, remedy);
+  checkOneToStdout({ out, stats, plot, json: json ? '-' : undefined }, remedy);
 }
 
 /**

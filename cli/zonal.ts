@@ -16,7 +16,7 @@ import type { BackendOptions } from './arguments.ts';
 import { sharesOf } from './memory.ts';
 import { noteTaker } from './note-taker.ts';
 import { reconcileCrs, withStatedCrs } from './reconcile-crs.ts';
-import { filesAmong, openContext, type RunContext, type Surroundings, stageRun } from './run-support.ts';
+import { filesAmong, openContext, printFigures, type RunContext, type Surroundings, stageRun } from './run-support.ts';
 import { writeToStdout } from './standard-output.ts';
 import { formatOfName, isJsonFile, LAYER_ENDINGS } from './values.ts';
 import type { ZonalOptions } from './zonal-arguments.ts';
@@ -95,7 +95,9 @@ export async function runZonal<C extends RunContext>(
   surroundings.signal.throwIfAborted();
   await outputs.commit();
   const seconds = (performance.now() - started) / 1000;
-  surroundings.log.summary(zonalSummary({ ...figures, seconds, outputs: written }));
+  const summary = zonalSummary({ ...figures, seconds, outputs: written });
+  if (options.json) await printFigures(summary, surroundings);
+  surroundings.log.summary(summary);
 }
 
 /** Throws if the table of statistics cannot have rows of several rasters, because each would have other columns. */

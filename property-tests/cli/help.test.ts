@@ -1,51 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test as plainTest } from 'vitest';
-import { DEVICES_SPECS } from '../../cli/arguments.ts';
-import { BENCH_SPECS } from '../../cli/bench-arguments.ts';
 import type { OptionSpec } from '../../cli/command-line.ts';
 import { COMMANDS, type Commands } from '../../cli/commands.ts';
-import { COMPARE_SPECS } from '../../cli/compare-arguments.ts';
 import { helpWidth, wrapHelp } from '../../cli/help-text.ts';
-import { BUILD_SPECS, INFO_SPECS } from '../../cli/index-arguments.ts';
-import { QUERY_SPECS } from '../../cli/index-query-arguments.ts';
-import { NEIGHBOURS_SPECS } from '../../cli/neighbours-arguments.ts';
-import { QUEUE_CANCEL_SPECS, QUEUE_LIST_SPECS } from '../../cli/queue-arguments.ts';
-import { DECODE_SPECS, ENCODE_SPECS, RASTER_INFO_SPECS } from '../../cli/raster-arguments.ts';
-import { TABLE_SPECS } from '../../cli/table-arguments.ts';
-import { TRACK_SPECS } from '../../cli/track-arguments.ts';
-import { TUNE_SPECS } from '../../cli/tune-arguments.ts';
-import { WORKER_SPECS } from '../../cli/worker-arguments.ts';
 import { ZONAL_SPECS } from '../../cli/zonal-arguments.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
-
-/** The options of every command that has some. */
-const SPECS: Readonly<Record<string, readonly OptionSpec[]>> = {
-  zonal: ZONAL_SPECS,
-  'raster encode': ENCODE_SPECS,
-  'raster info': RASTER_INFO_SPECS,
-  'raster decode': DECODE_SPECS,
-  compare: COMPARE_SPECS,
-  track: TRACK_SPECS,
-  neighbours: NEIGHBOURS_SPECS,
-  'index build': BUILD_SPECS,
-  'index info': INFO_SPECS,
-  'index query': QUERY_SPECS,
-  table: TABLE_SPECS,
-  worker: WORKER_SPECS,
-  'queue list': QUEUE_LIST_SPECS,
-  'queue status': QUEUE_LIST_SPECS,
-  'queue cancel': QUEUE_CANCEL_SPECS,
-  devices: DEVICES_SPECS,
-  bench: BENCH_SPECS,
-  tune: TUNE_SPECS,
-};
 
 /** The names of all commands in a table of them, and those of families. */
 function namesOf(commands: Commands, before = ''): string[] {
   return Object.entries(commands).flatMap(([name, command]) =>
     'of' in command ? namesOf(command.of, `${before}${name} `) : [`${before}${name}`],
   );
+}
+
+function specsOf(command: string): Promise<readonly OptionSpec[]> {
+  const [first, second] = command.split(' ');
+  const one = COMMANDS[first!]!;
+  const leaf = 'of' in one ? one.of[second!]! : one;
+  return 'specs' in leaf ? leaf.specs() : Promise.resolve([]);
 }
 
 let shop: Workshop;
@@ -78,7 +51,7 @@ describe('the help of commands', () => {
       const option = (name[1] ?? name[3])!;
       listed.set(option, [...(listed.get(option) ?? []), heading!]);
     }
-    const specs = SPECS[command]!;
+    const specs = await specsOf(command);
     expect(Object.fromEntries(listed)).toEqual(
       Object.fromEntries(specs.map(({ name, group }) => [name, [`${group}:`]])),
     );
@@ -117,6 +90,19 @@ describe('the help of commands', () => {
     ])
       expect(page.replaceAll(/\s+/g, ' ')).toContain(told);
     for (const [, name] of page.matchAll(/--([a-z-]+)/g)) expect(ZONAL_SPECS.map((spec) => spec.name)).toContain(name);
+  });
+
+  plainTest.each(namesOf(COMMANDS))('calls the options of %s as those of all others', async (command) => {
+    const specs = await specsOf(command);
+    const shortOf = Object.fromEntries(specs.map(({ name, short }) => [name, short]));
+    const common = { out: 'o', quiet: 'q', help: 'h' };
+    for (const [name, short] of Object.entries(common)) {
+      expect([command, name, shortOf[name] ?? short]).toEqual([command, name, short]);
+    }
+    const isSilent = ['devices', 'completion'].includes(command);
+    expect([command, 'quiet' in shortOf, 'json-log' in shortOf]).toEqual([command, !isSilent, !isSilent]);
+    // A worker serves until it is stopped; the outputs of tune and completion are for programs anyway.
+    expect([command, 'json' in shortOf]).toEqual([command, !['worker', 'tune', 'completion'].includes(command)]);
   });
 
   plainTest('is also that of the command help', async () => {
