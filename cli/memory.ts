@@ -42,6 +42,8 @@ export interface MemoryShares {
   readonly record: number;
   /** For what is held of files of the web. */
   readonly download: number;
+  /** For cells of bands that were decoded together with those of another band. */
+  readonly bands: number;
 }
 
 /** Divides the memory of a command among its uses. */
@@ -52,6 +54,7 @@ export function sharesOf(memoryBytes: number): MemoryShares {
     overlay: Math.max(1, Math.floor(memoryBytes / 16)),
     record: Math.floor(memoryBytes / 8),
     download: Math.max(1, Math.floor(memoryBytes / 16)),
+    bands: Math.floor(memoryBytes / 8),
   };
 }
 

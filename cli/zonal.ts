@@ -9,6 +9,7 @@ import { sameCrs } from '../formats/crs.ts';
 import type { ReprojectionGrid } from '../formats/polygons/reproject-zones.ts';
 import { codeOfCrs, wktOfCrs } from '../formats/polygons/write/layer-writer.ts';
 import type { ReadZones, ZoneOptions } from '../formats/polygons/zones.ts';
+import { type BandCache, createBandCache } from '../formats/rasters/tiff/band-cache.ts';
 import type { RowsOf } from '../formats/results/zonal-json.ts';
 import type { FileChunks } from '../formats/text/text-chunks.ts';
 import { UsageError } from '../formats/usage-error.ts';
@@ -58,6 +59,7 @@ export interface ZonalParts<C extends RunContext>
       readonly startThreads: boolean;
       /** Maximum bytes of the file that are held, if the path is an address. */
       readonly downloadBytes?: number | undefined;
+      readonly bandCache?: BandCache | undefined;
       readonly signal?: AbortSignal | undefined;
     },
   ): Promise<OpenedRaster>;
@@ -170,8 +172,9 @@ async function compute<C extends RunContext>(
   const how = { ...zoneOptions, attributes: chosen, memoryBytes };
   const reading = options.zones === '-' ? parts.readPipedZones(how, signal) : parts.readZones(options.zones, how);
   // The rasters and the backend start their threads while zones are being read.
+  const bandCache = createBandCache({ keepBytes: sharesOf(memoryBytes).bands });
   const opening = openRasters(paths, options.bands, (path, band) =>
-    openRaster(options, sourceOf(path), band, paths.length === 1 && !onQueue, parts, signal),
+    openRaster(options, sourceOf(path), band, paths.length === 1 && !onQueue, parts, signal, bandCache),
   );
   const weighing =
     options.weights === undefined
@@ -257,9 +260,10 @@ function openRaster<C extends RunContext>(
   startThreads: boolean,
   parts: ZonalParts<C>,
   signal: AbortSignal,
+  bandCache?: BandCache,
 ): Promise<OpenedRaster> {
   const { download: downloadBytes } = sharesOf(memoryBytes);
-  const limits = { maxBlockBytes: maxBlockBytes(memoryBytes), startThreads, downloadBytes, signal };
+  const limits = { maxBlockBytes: maxBlockBytes(memoryBytes), startThreads, downloadBytes, signal, bandCache };
   return parts.openRaster(path, { ...rasterOptions, band, ...limits });
 }
 

@@ -32,6 +32,7 @@ export { type CellWriter, type GeoTiffRaster, writeGeoTiff } from './rasters/geo
 export type { PackedBandOptions, PackedRasterSource } from './rasters/packed/reader.ts';
 export type { PackedCodec } from './rasters/packed/tile-encoder.ts';
 export { openPackedRaster } from './rasters/packed-raster.ts';
+export { type BandCache, type BandCacheOptions, createBandCache } from './rasters/tiff/band-cache.ts';
 export { parseBoundariesOn } from './result-sets/boundaries-on-device.ts';
 export type { RegionKind } from './result-sets/gather-regions.ts';
 export { type LabelTile, parseLabels } from './result-sets/label-image.ts';

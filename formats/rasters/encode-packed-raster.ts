@@ -26,6 +26,7 @@ import { defaultTile, isPackedRaster, layoutFault, MAGIC, type PackedLayout } fr
 import { type BandMetadata, nodataBits, type PackedMetadata } from './packed/metadata.ts';
 import type { PackedCodec } from './packed/tile-encoder.ts';
 import { packedWriter } from './packed/writer.ts';
+import { createBandCache } from './tiff/band-cache.ts';
 import type { ByteSource } from './tiff/byte-source.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
 import type { Georeference } from './tiff/georeference.ts';
@@ -152,6 +153,11 @@ function requireContextFor({ codec = 'residuals', context }: EncodePackedOptions
   });
 }
 
+/** Number of bands that are open at the same time. Their blocks are decoded once, if they are interleaved in them. */
+const TOGETHER = 16;
+
+type OpenedBand = Awaited<ReturnType<typeof openTurnedGeoTiff>>;
+
 async function encodeBands(
   path: string,
   { file, version }: ByteSource,
@@ -165,31 +171,42 @@ async function encodeBands(
   const stated: BandMetadata[] = [];
   let [writer, layout, place]: [ReturnType<typeof packedWriter>?, PackedLayout?, Georeference?] = [];
   const onDisk = isWebAddress(path) ? undefined : path;
-  const limits = { keepBytes: memoryBytes / 4, downloadBytes: memoryBytes / 8 };
+  const bandCache = createBandCache({ keepBytes: memoryBytes / 4 });
+  const limits = { keepBytes: memoryBytes / 4, downloadBytes: memoryBytes / 8, bandCache };
+  // What is held of a file of the web is held for each band that is open.
+  const together = onDisk === undefined ? 1 : TOGETHER;
   let done = 0;
-  for (const band of bands) {
-    const raster = await openTurnedGeoTiff(path, { band, mask: options.mask, raw: true, signal, ...limits });
+  for (let first = 0; first < bands.length; first += together) {
+    const opened: { readonly band: number; readonly raster: OpenedBand }[] = [];
     try {
-      const { version: again = version } = raster;
-      if (version !== undefined && again !== version) throw changedError(file, 'version', version, again!);
-      for (const note of raster.notes) if (!OF_SCALING.has(note.code)) notes.set(note.code + note.message, note);
-      place ??= raster;
-      layout ??= layoutOf(raster, bands.length, options.tile);
-      writer ??= packedWriter(layout, write);
-      stated.push(await bandMetadata(onDisk, directory, band, bands.length, raster));
-      const total = bands.length * raster.width * raster.height;
-      await encodeBand(raster, layout, nodataBits(raster.nodata, layout.sample), writer, {
-        memoryBytes: memoryBytes / 2,
-        codec,
-        context: codec === 'residuals' ? undefined : context,
-        signal,
-        onCells(cells) {
-          done += cells;
-          onProgress?.(done, total);
-        },
-      });
+      for (const band of bands.slice(first, first + together)) {
+        const raster = await openTurnedGeoTiff(path, { band, mask: options.mask, raw: true, signal, ...limits });
+        opened.push({ band, raster });
+      }
+      for (const { band, raster } of [...opened]) {
+        const { version: again = version } = raster;
+        if (version !== undefined && again !== version) throw changedError(file, 'version', version, again!);
+        for (const note of raster.notes) if (!OF_SCALING.has(note.code)) notes.set(note.code + note.message, note);
+        place ??= raster;
+        layout ??= layoutOf(raster, bands.length, options.tile);
+        writer ??= packedWriter(layout, write);
+        stated.push(await bandMetadata(onDisk, directory, band, bands.length, raster));
+        const total = bands.length * raster.width * raster.height;
+        await encodeBand(raster, layout, nodataBits(raster.nodata, layout.sample), writer, {
+          memoryBytes: memoryBytes / 2,
+          codec,
+          context: codec === 'residuals' ? undefined : context,
+          signal,
+          onCells(cells) {
+            done += cells;
+            onProgress?.(done, total);
+          },
+        });
+        opened.shift();
+        await raster.close();
+      }
     } finally {
-      await raster.close();
+      for (const { raster } of opened) await raster.close();
     }
   }
   const { width, height, sample } = layout!;

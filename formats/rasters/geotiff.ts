@@ -20,6 +20,7 @@ import {
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import { nameOfUrl, openBytes } from '../bytes/open-bytes.ts';
 import { isHalfFloat } from '../tables/half-float.ts';
+import { BandCache } from './tiff/band-cache.ts';
 import { type ByteSource, bytesInMemory } from './tiff/byte-source.ts';
 import { lercError } from './tiff/decode.ts';
 import { readDirectory, type TiffDirectory } from './tiff/directory.ts';
@@ -54,6 +55,8 @@ export interface GeoTiffOptions {
    * than this limit is cached alone. Default 32 MiB.
    */
   readonly keepBytes?: number | undefined;
+  /** Shared by several bands of a file, so that a block in which they are interleaved is decoded once; see {@link createBandCache}. */
+  readonly bandCache?: BandCache | undefined;
   /** Maximum decoded bytes of one block. Default 512 MiB. */
   readonly maxBlockBytes?: number | undefined;
   /**
@@ -188,6 +191,7 @@ const ARGUMENTS = {
     mask: optional(aWord(['all', 'none'])),
     raw: optional(aFlag),
     keepBytes: optional(atLeast(0)),
+    bandCache: optional(anInstance(BandCache)),
     maxBlockBytes: optional(aPositive()),
     threads: optional(aWhole()),
     startThreads: optional(aFlag),
@@ -240,7 +244,10 @@ async function openBand<P>(
       message: `${name} marks the cells without data: where it is 0, a cell has none; --mask none ignores it.`,
     });
   }
-  const reader = windowReader({ source, layout, fill, keepBytes, threads: options.threads });
+  // Bytes in memory have no name that tells them from others.
+  const { bandCache } = options;
+  const shared = name === undefined || bandCache === undefined ? undefined : { bandCache, name };
+  const reader = windowReader({ source, layout, fill, keepBytes, threads: options.threads, shared });
   if (options.startThreads) reader.start();
   return {
     width: layout.width,

@@ -66,6 +66,7 @@ export const formatCalls: ValidCalls = {
   emptyTable: () => ({ table: 'missing' }),
   trackWriter: () => ({ 'scale?': { 'frameRate?': 30, 'pixelSize?': 0.5 } }),
   csvWriter: empty,
+  createBandCache: () => ({ 'options?': { 'keepBytes?': 2 ** 20 } }),
   openGeoTiff: {
     takes: { 'options.nodata: a bigint': 'cells of i64 and u64 have such values' },
     args: () => ({
@@ -77,6 +78,7 @@ export const formatCalls: ValidCalls = {
           'raw?': true,
           'mask?': 'none',
           'keepBytes?': 2 ** 20,
+          'bandCache?': formats.createBandCache(),
           'maxBlockBytes?': 2 ** 20,
           'threads?': 0,
           'startThreads?': false,

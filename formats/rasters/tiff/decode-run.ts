@@ -21,29 +21,35 @@ export interface RunRequest {
   /** The pieces, as {@link packPieces} packs them. */
   readonly pieces: Float64Array;
   /**
-   * The window (rectangle of the raster) whose cells are stored row by row in `cells`. If the window is undefined,
-   * `cells` contains the cells block by block, and `starts[i]` is the index of the first cell of the block of piece i.
+   * The window (rectangle of the raster) whose cells are stored row by row in each target. If the window is undefined,
+   * targets contain the cells block by block, and `starts[i]` is the index of the first cell of the block of piece i.
    */
   readonly window: Window | undefined;
   readonly starts?: Float64Array | undefined;
-  readonly cells: SharedArrayBuffer;
+  /** Memory for the cells of each band that is wanted, and the index of the band in the blocks. */
+  readonly targets: readonly { readonly cells: SharedArrayBuffer; readonly position: number }[];
 }
 
 /** Synchronously reads and decodes the pieces of a run, and copies their cells to shared memory. */
 export function decodeRun(request: RunRequest): void {
-  const { coding, window, starts, cells, file } = request;
+  const { coding, window, starts, file } = request;
   const pieces = unpackPieces(request.pieces);
   const start = pieces[0]!.offset;
   const end = pieces.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
   // Samples stay aligned in memory as in the file, so that samples of uncompressed blocks need no copy.
   const shift = start % storedBytes(coding);
   const packed = readBytes(request, shift, start, end - start);
-  const target = wordsOver(new Uint8Array(cells), SAMPLE_BYTES[coding.sample]);
+  const targets = request.targets.map(({ cells, position }) => ({
+    words: wordsOver(new Uint8Array(cells), SAMPLE_BYTES[coding.sample]),
+    coding: { ...coding, position },
+  }));
   pieces.forEach((piece, i) => {
     const from = shift + piece.offset - start;
     const bytes = packed.subarray(from, from + piece.packedBytes);
     const words = decodeBlockNow(bytes, piece.bytes, coding, file, piece.block);
-    copyPiece(target, starts?.[i] ?? 0, window ?? blockOf(piece, coding), coding, piece, words);
+    for (const { words: target, coding: ofBand } of targets) {
+      copyPiece(target, starts?.[i] ?? 0, window ?? blockOf(piece, coding), ofBand, piece, words);
+    }
   });
 }
 

@@ -1,5 +1,6 @@
 import { type BlockCells, type Cells, SAMPLE_BYTES, type Window } from '../../../algorithms/geometry/raster.ts';
 import { untilAborted } from '../../bytes/addresses/waiting.ts';
+import type { BandCache, BandTarget, CachedBand } from './band-cache.ts';
 import type { ByteRange, ByteSource } from './byte-source.ts';
 import { checkBlocks, checkWindow } from './check-window.ts';
 import { decodeBlock } from './decode.ts';
@@ -49,6 +50,8 @@ export interface WindowReaderOptions {
    * windows.
    */
   readonly threads?: number | undefined;
+  /** Where cells of other bands are kept that are decoded together with those of this one, and the name of the file there. */
+  readonly shared?: { readonly bandCache: BandCache; readonly name: string } | undefined;
 }
 
 /** Minimum bytes of a window for which decoding threads are started, if the option `threads` is omitted. */
@@ -79,8 +82,11 @@ const open = { count: 0, readers: new WeakSet<WindowReader>() };
  * A compressed block that extends beyond the window is decoded on the calling thread. The block is cached for the next
  * window; `keepBytes` limits the size of the cache.
  */
-export function windowReader({ source, layout, fill, keepBytes, threads }: WindowReaderOptions): WindowReader {
+export function windowReader(options: WindowReaderOptions): WindowReader {
+  const { source, layout, fill, keepBytes, threads } = options;
   const kept = keptBlocks(keepBytes);
+  const cachedBand = joinCache(options);
+  let hasRead = false;
   let pool: DecodePool | undefined;
   const poolFor = (bytes: number): DecodePool | undefined => {
     const wanted = threads === undefined ? bytes >= WORTH_THREADS : threads > 0;
@@ -101,22 +107,42 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     return cellsOver(layout.sample, takeBuffer(length * size, Math.max(length, room) * size), length);
   };
   const readPieces = async (reading: Reading, pieces: readonly Piece[]): Promise<void> => {
-    const present = unfilled(reading, pieces, fill);
+    const present = unfilled(reading, pieces);
     if (source.announce !== undefined) return await readFromAfar(reading, present);
-    const { buffer } = reading.cells;
-    if (pool === undefined || !(buffer instanceof SharedArrayBuffer)) return await readHere(reading, present);
+    if (pool === undefined || !isShared(reading.targets[0]!.cells)) return await readHere(reading, present);
     const whole = present.filter((piece) => piece.whole);
     const cut = present.filter((piece) => !piece.whole);
-    await settleAll([readOnThreads(reading, pool, buffer, whole), readHere(reading, cut)]);
+    await settleAll([readOnThreads(reading, pool, whole), readHere(reading, cut)]);
+  };
+  /** Reads pieces to `length` cells, or takes the cells from the cache. */
+  const readCells = async (
+    name: string,
+    pieces: readonly Piece[],
+    place: PlaceOfCells,
+    signal: AbortSignal | undefined,
+    length: number,
+    room?: number,
+  ): Promise<Cells> => {
+    hasRead = true;
+    const found = await cachedBand?.take(name);
+    if (found !== undefined) return found;
+    const cells = takeCells(length, room);
+    const read = (others: readonly BandTarget[]): Promise<void> => {
+      const targets = [{ cells, position: layout.position, fill }, ...others];
+      return readPieces({ source, layout, targets, place, kept, signal }, pieces);
+    };
+    const bytes = cells.byteLength;
+    const alike = (): Cells =>
+      cellsOver(layout.sample, isShared(cells) ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes), length);
+    await (cachedBand === undefined ? read([]) : cachedBand.share(name, bytes, alike, read));
+    return cells;
   };
   const reader: WindowReader = {
     async read(window, signal, isWanted = () => true) {
       checkWindow(window, layout, source.file);
       signal?.throwIfAborted();
-      const cells = takeCells(window.columns * window.rows);
       const pieces = [...listPieces(window, layout)].filter((piece) => isWanted(partOf(piece, layout)));
-      await readPieces({ source, layout, cells, place: { window }, kept, signal }, pieces);
-      return cells;
+      return readCells(nameOf('rows', window, pieces), pieces, { window }, signal, window.columns * window.rows);
     },
     async readBlocks(window, signal, isWanted = () => true) {
       checkBlocks(window, layout, source.file);
@@ -125,13 +151,13 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
       const { starts, startOf, length } = standBlocks(window, layout, pieces);
       const { blockColumns, blockRows } = layout;
       const room = starts.length * blockColumns * blockRows;
-      const cells = takeCells(length, room);
-      await readPieces({ source, layout, cells, place: { startOf }, kept, signal }, pieces);
-      return { cells, starts };
+      const name = nameOf('blocks', window, pieces);
+      return { cells: await readCells(name, pieces, { startOf }, signal, length, room), starts };
     },
     rangesOf(window, isWanted = () => true) {
       const pieces = [...listPieces(window, layout)].filter((piece) => isWanted(partOf(piece, layout)));
-      return storedRanges(pieces, layout, kept);
+      const isKept = WAYS.some((way) => cachedBand?.has(nameOf(way, window, pieces)));
+      return isKept ? [] : storedRanges(pieces, layout, kept);
     },
     reuse({ buffer }) {
       if (!open.readers.has(reader) || !(buffer instanceof SharedArrayBuffer)) return;
@@ -144,6 +170,8 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     },
     async close() {
       if (open.readers.delete(reader) && --open.count === 0) spare.length = 0;
+      // A file that was not read yet may be opened again.
+      if (hasRead) cachedBand?.leave();
       await pool?.close();
     },
   };
@@ -152,6 +180,33 @@ export function windowReader({ source, layout, fill, keepBytes, threads }: Windo
     open.count++;
   }
   return reader;
+}
+
+/** Adds a band to the cache, if other bands are in the same compressed blocks. */
+function joinCache({ source, layout, fill, shared }: WindowReaderOptions): CachedBand | undefined {
+  const { width, height, interleaved, position, compression } = layout;
+  if (shared === undefined || interleaved === 1 || compression === 'none') return undefined;
+  const { size, version } = source;
+  const blocks = JSON.stringify([
+    shared.name,
+    size,
+    version,
+    width,
+    height,
+    { ...codingOf(layout), position: undefined },
+  ]);
+  return shared.bandCache.join(blocks, position, fill);
+}
+
+const WAYS = ['rows', 'blocks'] as const;
+
+/** What is read, as a name that the reader of another band has for it, too. */
+function nameOf(way: (typeof WAYS)[number], { column, row, columns, rows }: Window, pieces: readonly Piece[]): string {
+  return [way, column, row, columns, rows, ...pieces.map(({ block }) => block)].join();
+}
+
+function isShared({ buffer }: Cells): boolean {
+  return buffer instanceof SharedArrayBuffer;
 }
 
 /**
@@ -163,7 +218,8 @@ type PlaceOfCells = { readonly window: Window } | { readonly startOf: ReadonlyMa
 interface Reading {
   readonly source: ByteSource;
   readonly layout: BandLayout;
-  readonly cells: Cells;
+  /** The cells of the band, and those of others that are kept. */
+  readonly targets: readonly BandTarget[];
   readonly place: PlaceOfCells;
   readonly kept: KeptBlocks;
   readonly signal: AbortSignal | undefined;
@@ -201,11 +257,11 @@ function standBlocks(window: Window, layout: BandLayout, pieces: readonly Piece[
 }
 
 /** Fills the pieces whose blocks are omitted from the file. Returns the other pieces, which must be read. */
-function unfilled({ layout, cells, place }: Reading, pieces: readonly Piece[], fill: number | bigint): Piece[] {
+function unfilled({ layout, targets, place }: Reading, pieces: readonly Piece[]): Piece[] {
   return pieces.filter((piece) => {
     if (layout.byteCounts[piece.block] !== 0) return true;
     const { start, window } = placeOf(piece, place, layout);
-    fillPiece(cells.subarray(start), window, layout, piece, fill);
+    for (const { cells, fill } of targets) fillPiece(cells.subarray(start), window, layout, piece, fill);
     return false;
   });
 }
@@ -222,11 +278,8 @@ function partOf({ left, top, bottom }: Piece, { blockColumns }: BandLayout): Win
 const LANES = 2;
 
 async function readHere(reading: Reading, pieces: Piece[]): Promise<void> {
-  const { layout, cells } = reading;
-  const size = SAMPLE_BYTES[layout.sample];
-  const target = wordsOver(new Uint8Array(cells.buffer, 0, cells.byteLength), size);
-  const runs = groupRuns(pieces, RUN_DECODED_BYTES[layout.compression]);
-  await forEachRun(reading, runs, LANES, (run) => readRun(reading, target, run));
+  const runs = groupRuns(pieces, RUN_DECODED_BYTES[reading.layout.compression]);
+  await forEachRun(reading, runs, LANES, (run) => readRun(reading, run));
 }
 
 /**
@@ -237,14 +290,13 @@ const LANES_FROM_AFAR = 8;
 
 /** Reads pieces whose bytes take long to come, so that all are asked for before the first one is waited for. */
 async function readFromAfar(reading: Reading, pieces: readonly Piece[]): Promise<void> {
-  const { source, layout, cells, kept, signal } = reading;
-  const target = wordsOver(new Uint8Array(cells.buffer, 0, cells.byteLength), SAMPLE_BYTES[layout.sample]);
+  const { source, layout, kept, signal } = reading;
   const ranges = storedRanges(pieces, layout, kept);
   source.announce!(ranges);
   const runs = pieces.toSorted((a, b) => a.offset - b.offset).map((piece) => [piece]);
   try {
     await untilAborted(
-      forEachRun(reading, runs, LANES_FROM_AFAR, (run) => readRun(reading, target, run)),
+      forEachRun(reading, runs, LANES_FROM_AFAR, (run) => readRun(reading, run)),
       signal,
     );
   } finally {
@@ -260,17 +312,16 @@ function storedRanges(pieces: readonly Piece[], { byteCounts }: BandLayout, kept
     .sort((a, b) => a.start - b.start);
 }
 
-async function readOnThreads(
-  reading: Reading,
-  pool: DecodePool,
-  cells: SharedArrayBuffer,
-  pieces: Piece[],
-): Promise<void> {
+async function readOnThreads(reading: Reading, pool: DecodePool, pieces: Piece[]): Promise<void> {
   const { source, layout, place } = reading;
   const { file, size } = source;
   const descriptor = source.descriptor!;
   const coding = codingOf(layout);
-  const shared = { descriptor, file, size, coding, cells };
+  const targets = reading.targets.map(({ cells, position }) => ({
+    cells: cells.buffer as SharedArrayBuffer,
+    position,
+  }));
+  const shared = { descriptor, file, size, coding, targets };
   await forEachRun(reading, groupRuns(pieces, THREAD_RUN_BYTES), pool.lanes, (run) =>
     pool.decode(
       'window' in place
@@ -340,7 +391,13 @@ async function settleAll(promises: readonly Promise<void>[]): Promise<void> {
   if (failure?.status === 'rejected') throw failure.reason;
 }
 
-async function readRun({ source, layout, place, kept, signal }: Reading, target: Words, run: PieceRun): Promise<void> {
+async function readRun(reading: Reading, run: PieceRun): Promise<void> {
+  const { source, layout, place, kept, signal } = reading;
+  const size = SAMPLE_BYTES[layout.sample];
+  const targets = reading.targets.map(({ cells, position }) => ({
+    words: wordsOver(new Uint8Array(cells.buffer, 0, cells.byteLength), size),
+    layout: { ...layout, position },
+  }));
   const start = run[0]!.offset;
   const end = run.reduce((furthest, piece) => Math.max(furthest, piece.offset + piece.packedBytes), start);
   let packed: Promise<Uint8Array> | undefined;
@@ -353,7 +410,7 @@ async function readRun({ source, layout, place, kept, signal }: Reading, target:
   const copy = async (piece: Piece): Promise<void> => {
     const words = await (piece.whole ? decode(piece) : kept.get(piece.block, piece.bytes, () => decode(piece)));
     const { start, window } = placeOf(piece, place, layout);
-    copyPiece(target, start, window, layout, piece, words);
+    for (const target of targets) copyPiece(target.words, start, window, target.layout, piece, words);
   };
   await settleAll(run.map(copy));
 }

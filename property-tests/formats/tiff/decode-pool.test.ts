@@ -175,7 +175,7 @@ describe('a decoder pool', () => {
     const file = join(folder, 'four.bin');
     await writeFile(file, Uint8Array.of(1, 2, 3, 4));
     const handle = await openFile(file);
-    const request: Omit<RunRequest, 'descriptor' | 'cells'> = {
+    const request: Omit<RunRequest, 'descriptor' | 'targets'> = {
       file,
       size: 4,
       coding: { ...plainCoding, blockColumns: 2, blockRows: 2 },
@@ -185,7 +185,7 @@ describe('a decoder pool', () => {
     for (const start of starts) {
       const pool = createDecodePool(1, start);
       const shared = new SharedArrayBuffer(4);
-      await pool.decode({ ...request, descriptor: handle.fd, cells: shared });
+      await pool.decode({ ...request, descriptor: handle.fd, targets: [{ cells: shared, position: 0 }] });
       expect([...new Uint8Array(shared)]).toEqual([1, 2, 3, 4]);
       await pool.close();
     }
