@@ -137,7 +137,8 @@ function notAChoice({ name, choices = [] }: OptionSpec, value: string): UsageErr
 
 function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageError {
   const name = rawName.replace(/^-+/, '');
-  if (name === 'budget') return replacedOption(name, 'memory', 'SIZE, which limits the memory for all data of the run');
+  const [by, how] = REPLACED[name] ?? [];
+  if (specs.some((spec) => spec.name === by)) return replacedOption(name, by!, how!);
   const meant = suggest(
     name,
     specs.map(({ name }) => name),
@@ -146,6 +147,12 @@ function unknownOption(rawName: string, specs: readonly OptionSpec[]): UsageErro
     remedy: meant === undefined ? 'See --help for the options.' : `Did you mean --${meant}?`,
   });
 }
+
+/** Options that had another name: their new one, and what to write after it. */
+const REPLACED: Readonly<Record<string, readonly [by: string, how: string]>> = {
+  budget: ['memory', 'SIZE, which limits the memory for all data of the run'],
+  top: ['limit', 'K'],
+};
 
 function replacedOption(name: string, by: string, how: string): UsageError {
   return new UsageError('usage/unknown-option', `There is no option --${name}; --${by} replaced it.`, {

@@ -34,7 +34,7 @@ export interface GroupTally {
   end(): Answer;
 }
 
-export function groupTally({ groups, order, top }: Question, plan: QuestionPlan, memoryBytes: number): GroupTally {
+export function groupTally({ groups, order, limit }: Question, plan: QuestionPlan, memoryBytes: number): GroupTally {
   const keys = groups!.keys;
   const store = groupStore(keys);
   const totals = plan.totals.map(({ kind }) =>
@@ -105,7 +105,7 @@ export function groupTally({ groups, order, top }: Question, plan: QuestionPlan,
         ...plan.outputs.map(({ field, recipe }) => [field.name, columnOf(field, recipe, kept)] as const),
       ]);
       const sorted = inOrder(columns, size);
-      const places = top === undefined ? sorted : sorted.subarray(0, top);
+      const places = limit === undefined ? sorted : sorted.subarray(0, limit);
       const fields = [...keys, ...plan.outputs.map(({ field }) => field)];
       return { fields, rows: places.length, columns: rowsAt(columns, places) };
     },

@@ -15,7 +15,11 @@ export interface TableOptions extends ComputeOptions, TableInOut {
   readonly aggregate: string | undefined;
   readonly columns: string | undefined;
   readonly orderBy: string | undefined;
-  readonly top: number | undefined;
+  readonly limit: number | undefined;
+  /** Whether the columns of the file are told in place of an answer. */
+  readonly schema: boolean;
+  /** Whether an answer on a terminal is laid out for people, as no option says how it is written. */
+  readonly isShown: boolean;
   /** Path of the chart, or `-` for stdout; undefined if none is drawn. `trace` is a path of the same kind. */
   readonly plot: string | undefined;
   readonly trace: string | undefined;
@@ -42,9 +46,10 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
     name: 'order-by',
     group: 'Question',
     value: 'NAME',
-    help: "sort by a column, such as 'avg(fare) desc' (default: the keys); without groups, it needs --top",
+    help: "sort by a column, such as 'avg(fare) desc' (default: the keys); without groups, it needs --limit",
   },
-  { name: 'top', group: 'Question', value: 'K', help: 'only the first K rows or groups, in the order of --order-by' },
+  { name: 'limit', group: 'Question', value: 'K', help: 'only the first K rows or groups' },
+  { name: 'schema', group: 'Question', help: 'list the columns of the file and their types, and exit' },
   ...tableSpecs('the answer'),
   {
     name: 'plot',
@@ -75,7 +80,9 @@ export function parseTableArguments(args: readonly string[]): TableOptions {
     aggregate: text(values, 'aggregate'),
     columns: text(values, 'columns'),
     orderBy: text(values, 'order-by'),
-    top: parsed(values, 'top', parseCount),
+    limit: parsed(values, 'limit', parseCount),
+    schema: values.has('schema'),
+    isShown: out === '-' && !values.has('format'),
     ...parseTableInOut(values, out),
     plot,
     trace,
@@ -87,6 +94,11 @@ export function parseTableArguments(args: readonly string[]): TableOptions {
   return options;
 }
 
+const NOT_WITH_SCHEMA = [
+  ...['where', 'group-by', 'aggregate', 'columns', 'order-by', 'limit'],
+  ...['plot', 'trace', 'json', 'backend', 'adapter', 'workers'],
+];
+
 function checkClauses(values: OptionValues): void {
   const isGrouped = values.has('group-by') || values.has('aggregate');
   if (isGrouped && values.has('columns')) {
@@ -94,10 +106,15 @@ function checkClauses(values: OptionValues): void {
       remedy: 'Leave it out: the answer has the keys of the groups and the aggregates.',
     });
   }
-  if (!isGrouped && values.has('order-by') !== values.has('top')) {
-    const [given, missing] = values.has('top') ? ['--top', '--order-by'] : ['--order-by', '--top'];
-    throw new UsageError('usage/contradiction', `${given} needs ${missing} when rows are not grouped.`, {
-      remedy: `Give both, such as --order-by 'fare desc' --top 10; otherwise rows keep the order of the file.`,
+  if (!isGrouped && values.has('order-by') && !values.has('limit')) {
+    throw new UsageError('usage/contradiction', '--order-by needs --limit when rows are not grouped.', {
+      remedy: `Give both, such as --order-by 'fare desc' --limit 10; otherwise rows keep the order of the file.`,
+    });
+  }
+  const others = NOT_WITH_SCHEMA.filter((name) => values.has(name));
+  if (values.has('schema') && others.length > 0) {
+    throw new UsageError('usage/contradiction', `--schema answers no question, so --${others[0]} has no effect.`, {
+      remedy: 'Leave one of them out.',
     });
   }
 }

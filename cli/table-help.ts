@@ -29,10 +29,11 @@ Questions:
                numbers, interpolates between the two values around the place p · (n − 1), as percentile_cont of SQL does.
 
 What is written:
-  --out        Without --aggregate and --group-by: the rows, in the order of the file. With --order-by and --top: the rows
+  --out        Without --aggregate and --group-by: the rows, in the order of the file. With --order-by and --limit: the rows
                with the smallest values of a column, or with desc the largest; rows where it is null are left out.
                Otherwise one row for every group, in the order of the keys, nulls last; without --group-by one row.
-               Nulls are empty fields in CSV.
+               Nulls are empty fields in CSV. On a terminal, without --out and --format, the answer is laid out for people,
+               as far as the screen takes it.
   --plot       bars of the first aggregate of the groups that is a number, or a histogram of the first column of numbers
                of the rows. It needs these packages: ${installCommand(PLOT_PACKAGES)}
   Medians, quantiles, smallest, largest and distinct counts keep the distinct values of every group; --memory bounds them.

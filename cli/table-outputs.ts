@@ -5,6 +5,7 @@ import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
 import { recorderFor, traced } from './run-records.ts';
 import { headedWrite, type OutputWriter } from './run-support.ts';
+import { type Screen, screenRows } from './screen-rows.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { rowsWriterOf } from './table-files.ts';
 import type { SomeRows } from './table-rows.ts';
@@ -41,9 +42,10 @@ export async function openTableOutputs(
   fields: readonly TableField[],
   keys: readonly TableField[] | undefined,
   { write, isRead }: OutputWriter,
+  screen?: Screen,
 ): Promise<TableOutputs> {
   const { out, plot, trace, json } = options;
-  const writer: RowsWriter | undefined = out === undefined ? undefined : await rowsWriterOf(options, fields);
+  const writer = out === undefined ? undefined : await writerOf(options, fields, screen);
   const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
   const recorder = await recorderFor([trace]);
   const append = out === undefined ? undefined : await headedWrite(write, out, () => writer!.begin());
@@ -67,6 +69,15 @@ export async function openTableOutputs(
       if (json) await write('-', `${JSON.stringify(figures, null, 2)}\n`);
     },
   };
+}
+
+/** The writer of the answer: for people at a terminal, if there is a screen. */
+async function writerOf(
+  options: TableOptions,
+  fields: readonly TableField[],
+  screen: Screen | undefined,
+): Promise<RowsWriter> {
+  return screen === undefined ? await rowsWriterOf(options, fields) : screenRows(fields, screen);
 }
 
 async function pictureOf(

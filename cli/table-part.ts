@@ -99,11 +99,11 @@ export function partAsker(
   question: Question,
   plan: QuestionPlan,
 ): (batch: TableBatch) => Promise<PartAnswer> {
-  const { where, groups, order, top } = question;
+  const { where, groups, order, limit } = question;
   const { totals, reals, ranked } = plan;
   const keys = groups?.keys.map(({ name }) => name) ?? [];
   const computed = [...reals, ...ranked].filter(({ of }) => of.kind !== 'column');
-  const wantsTop = groups === undefined && order !== undefined && top !== undefined;
+  const wantsTop = groups === undefined && order !== undefined && limit !== undefined;
   const wantsIds = !wantsTop && (reals.length > 0 || groups === undefined);
   const dictionaries = sortedDictionaries();
   const compared = new Set([
@@ -203,7 +203,7 @@ export function partAsker(
   async function askIds({ table, chosen, wide }: FilePart): Promise<Uint32Array | undefined> {
     if (wantsTop) {
       const { by, descending } = order;
-      return takeIds(context, await topRows(table, { by, k: top, ascending: !descending, ...whereOf(chosen) }));
+      return takeIds(context, await topRows(table, { by, k: limit, ascending: !descending, ...whereOf(chosen) }));
     }
     if (!(wantsIds || wide.size > 0) || chosen === undefined) return undefined;
     if ('words' in chosen) return takeIds(context, selectedIds(chosen));

@@ -18,7 +18,8 @@ export interface Question {
   /** Whether the answer has all columns of the file that can be read, because none are named. */
   readonly takesAll: boolean;
   readonly order: Order | undefined;
-  readonly top: number | undefined;
+  /** Maximum number of rows or groups. */
+  readonly limit: number | undefined;
   /** The fields to read, by name. */
   readonly fields: ReadonlyMap<string, TableField>;
 }
@@ -83,7 +84,7 @@ export function questionOf(options: TableOptions, file: TableFile): Question {
     takesAll: aggregates === undefined && written === undefined,
     columns: outputs.map((name) => fields.get(name)!),
     order,
-    top: options.top,
+    limit: options.limit,
     fields,
   };
 }

@@ -21,25 +21,31 @@ const BYTES_PER_CELL = 24;
 /** Checks the types in the query, and returns a session that can answer it. */
 export async function tableSession(context: Context, question: Question, options: TableOptions): Promise<TableSession> {
   const plan = await planOf(context, question);
-  const { groups, columns, order, top } = question;
+  const { groups, columns, order, limit } = question;
   const fields = groups === undefined ? columns : [...groups.keys, ...plan.outputs.map(({ field }) => field)];
   const max = rowsAtOnce(options);
 
   /**
    * Returns the consumer of the answers to the parts. The consumer writes rows part by part. Aggregates, and the rows
-   * of `--top`, are kept until the end.
+   * of `--order-by`, are kept until the end.
    */
   function takerOf(
     outputs: TableOutputs,
   ): Omit<TableRun, 'running'> & { take(answer: PartAnswer): Promise<void> | void } {
-    if (groups === undefined && top === undefined) {
-      const take = async (answer: PartAnswer): Promise<void> => {
-        for (const rows of chosenRows(answer, columns, max)) if (outputs.isWanted()) await outputs.add(rows);
+    if (groups === undefined && order === undefined) {
+      let left = limit ?? Number.POSITIVE_INFINITY;
+      const take = async ({ rows, ids, columns: all }: PartAnswer): Promise<void> => {
+        const first = { rows: Math.min(rows, left), ids: ids?.subarray(0, left), columns: all };
+        for (const some of chosenRows(first, columns, max)) {
+          if (!outputs.isWanted()) return;
+          left -= some.rows;
+          await outputs.add(some);
+        }
       };
-      return { take, end: async () => undefined, groups: () => undefined };
+      return { take, end: async () => undefined, groups: () => undefined, isDone: () => left === 0 };
     }
     const own = groups === undefined ? undefined : groupTally(question, plan, options.memoryBytes / 2);
-    const tally = own ?? topTally(order!, top!, columns);
+    const tally = own ?? topTally(order!, limit!, columns);
     return {
       take: (answer) => tally.add(answer),
       async end() {
@@ -47,6 +53,7 @@ export async function tableSession(context: Context, question: Question, options
         for (const rows of chosenRows(answer, answer.fields, max)) await outputs.add(rows);
       },
       groups: () => own?.size,
+      isDone: () => false,
     };
   }
 

@@ -16,6 +16,8 @@ export interface TableFigures {
   readonly grouped: boolean;
   /** Number of groups; undefined if the answer consists of rows. */
   readonly groups: number | undefined;
+  /** Whether the whole file was read; if not, `rows` are those that were. */
+  readonly complete: boolean;
   readonly backend: string;
   /** The columns of the file that are not read. */
   readonly skippedColumns: readonly SkippedColumn[];
@@ -47,11 +49,11 @@ export function skippedNotes(file: TableFile, { takesAll }: Question): Note[] {
 
 /** The summary that `quadrille table` prints at its end. */
 export function tableSummary(figures: TableFigures, seconds: number, outputs: readonly string[]): RunSummary {
-  const { file, rows, written, groups, backend } = figures;
+  const { file, rows, written, groups, complete, backend } = figures;
   const what = groups === undefined ? `${grouped(written)} of them written` : groupsText(written, groups);
   return {
     lines: [
-      `${counted(rows, 'row')} of ${file}, ${what}, ${seconds.toFixed(1)} s on ${backend}.`,
+      `${complete ? '' : 'The first '}${counted(rows, 'row')} of ${file}, ${what}, ${seconds.toFixed(1)} s on ${backend}.`,
       ...(outputs.length === 0 ? [] : [`Wrote ${outputs.join(', ')}.`]),
     ],
     fields: { ...figures, seconds, rowsPerSecond: rows / seconds, outputs },

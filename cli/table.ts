@@ -16,8 +16,10 @@ import {
   whileWanted,
   writeBetween,
 } from './run-support.ts';
+import { screenOf, screenRows } from './screen-rows.ts';
 import type { TableOptions } from './table-arguments.ts';
 import type { CsvReading } from './table-files.ts';
+import { rowsWriterOf } from './table-files.ts';
 import type { TableJob } from './table-graph.ts';
 import { openTableOutputs, type TableOutputs } from './table-outputs.ts';
 import { type Question, questionOf } from './table-question.ts';
@@ -44,6 +46,8 @@ export interface TableRun {
   end(): Promise<void>;
   /** Number of groups so far; undefined if the answer consists of rows. */
   groups(): number | undefined;
+  /** Whether the answer has all rows that it may have, so that no more need be read. */
+  isDone(): boolean;
 }
 
 /**
@@ -78,6 +82,10 @@ export async function runTable<C extends RunContext>(
   await using outputs = await stageRun([file], files, surroundings);
   const writer = writeBetween(outputs, surroundings);
   try {
+    if (options.schema) {
+      await tellSchema(options, parts, surroundings, writer);
+      return await outputs.commit();
+    }
     const figures = await askFile(options, parts, surroundings, writer);
     surroundings.signal.throwIfAborted();
     await outputs.commit();
@@ -90,7 +98,7 @@ export async function runTable<C extends RunContext>(
 async function askFile<C extends RunContext>(
   options: TableOptions,
   parts: TableParts<C>,
-  { log, signal }: Surroundings,
+  { log, stdout, signal }: Surroundings,
   writer: OutputWriter,
 ): Promise<TableFigures> {
   await using input = closing(await parts.openTable(options.file, signal, options.csv));
@@ -103,9 +111,10 @@ async function askFile<C extends RunContext>(
   const context = used.value;
   signal.throwIfAborted();
   const session = await openSession(context, question, options);
-  const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer);
-  const wanted = (): boolean => outputs.isWanted() || question.groups !== undefined;
-  const { running, end, groups } = session.run(
+  const screen = options.isShown ? screenOf(stdout) : undefined;
+  const outputs = await openTableOutputs(options, session.fields, question.groups?.keys, writer, screen);
+  const wanted = (): boolean => !isDone() && (outputs.isWanted() || question.groups !== undefined);
+  const { running, end, groups, isDone } = session.run(
     outputs,
     {
       rows: file.rows,
@@ -126,6 +135,7 @@ async function askFile<C extends RunContext>(
     written: outputs.rows,
     grouped: question.groups !== undefined,
     groups: groups(),
+    complete: !isDone(),
     backend: context.backend.name,
     skippedColumns: skippedColumns(file),
     notes,
@@ -145,4 +155,20 @@ async function openAll<C extends RunContext>(
   if (loaded.status === 'fulfilled') return [context.value, loaded.value];
   await context.value.close();
   throw loaded.reason;
+}
+
+/** Writes the columns of a file, as a table. */
+async function tellSchema<C extends RunContext>(
+  options: TableOptions,
+  parts: TableParts<C>,
+  { log, stdout, signal }: Surroundings,
+  { write }: OutputWriter,
+): Promise<void> {
+  await using input = closing(await parts.openTable(options.file, signal, options.csv));
+  const file = input.value;
+  for (const note of file.notes) log.note(note);
+  const { SCHEMA_FIELDS, schemaRows } = await import('./table-schema.ts');
+  const screen = options.isShown ? screenOf(stdout) : undefined;
+  const writer = screen === undefined ? await rowsWriterOf(options, SCHEMA_FIELDS) : screenRows(SCHEMA_FIELDS, screen);
+  for (const chunk of [writer.begin(), writer.add(schemaRows(file)), writer.end()]) await write(options.out!, chunk);
 }

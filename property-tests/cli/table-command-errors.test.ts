@@ -62,7 +62,7 @@ describe('an expression that does not parse', () => {
   test('suggests the nearest column', async () => {
     const { stderr } = await shop.quadrille(['table', '@rides.csv', '--where', 'faer > 10']);
     expect(stderr).toContain('Did you mean fare?');
-    expect((await refusal(rides, '--order-by', 'faer', '--top', '1')).message).toContain('Did you mean fare?');
+    expect((await refusal(rides, '--order-by', 'faer', '--limit', '1')).message).toContain('Did you mean fare?');
   });
 
   test('is refused or evaluated, never a crash', async () => {
@@ -93,7 +93,7 @@ describe('an expression that does not parse', () => {
     const option = fc.constantFrom('--where', '--aggregate', '--group-by', '--columns', '--order-by');
     await fc.assert(
       fc.asyncProperty(option, fc.array(piece, { minLength: 1, maxLength: 9 }), async (name, pieces) => {
-        const words = [rides, `${name}=${pieces.join('')}`, ...(name === '--order-by' ? ['--top', '1'] : [])];
+        const words = [rides, `${name}=${pieces.join('')}`, ...(name === '--order-by' ? ['--limit', '1'] : [])];
         const error = await tableAnswer(context, words).then(
           () => undefined,
           (reason: unknown) => reason,
@@ -133,7 +133,7 @@ describe('queries that the column types do not allow are refused', () => {
       'the name of a column of --group-by',
     ],
     [['--group-by', 'zone,fare,hour,card,day'], 'usage/group-by', 'at most 4 columns'],
-    [['--order-by', 'fare'], 'usage/contradiction', 'needs --top'],
+    [['--order-by', 'fare'], 'usage/contradiction', 'needs --limit'],
     [['--columns', 'zone', '--aggregate', 'count'], 'usage/contradiction', '--columns has no effect'],
     [['--plot', '-', '--aggregate', 'count'], 'plot/no-numbers', 'Without groups'],
     [['--plot', '-', '--columns', 'zone'], 'plot/no-numbers', 'no column of numbers'],
@@ -195,7 +195,7 @@ describe('tables without', () => {
     expect(await answer(empty, '--aggregate', 'count, min(fare), count(distinct zone), median(zone)')).toBe(
       'count,min(fare),count(distinct zone),median(zone)\n0,,0,\n',
     );
-    expect(await answer(empty, '--order-by', 'fare', '--top', '3', '--format', 'json')).toBe('[\n]\n');
+    expect(await answer(empty, '--order-by', 'fare', '--limit', '3', '--format', 'json')).toBe('[\n]\n');
   });
 
   test('row groups are tables without rows', async () => {
@@ -322,7 +322,7 @@ describe('a run', () => {
       'count, avg(fare)',
       '--order-by',
       'avg(fare) desc',
-      '--top',
+      '--limit',
       '1',
     ];
     expect(await answer(rides, ...words)).toBe('zone,count,avg(fare)\na,2,12.5\n');
@@ -358,9 +358,9 @@ describe('a run', () => {
   test('reports the number of groups when only some are written', async () => {
     const summary = async (...words: string[]): Promise<string> =>
       (await shop.quadrille(['table', '@rides.csv', '--group-by', 'zone', ...words])).stderr;
-    expect(await summary('--top', '1')).toContain('rides.csv, 1 of 2 groups, ');
+    expect(await summary('--limit', '1')).toContain('rides.csv, 1 of 2 groups, ');
     expect(await summary()).toContain('rides.csv, 2 groups, ');
-    const { stdout } = await tableAnswer(context, [rides, '--group-by', 'zone', '--top', '1', '--json']);
+    const { stdout } = await tableAnswer(context, [rides, '--group-by', 'zone', '--limit', '1', '--json']);
     expect(JSON.parse(stdout.toString())).toMatchObject({ written: 1, groups: 2 });
   });
 });

@@ -170,7 +170,7 @@ onEveryBackend((opened, { name }) => {
       expect(await answer('--where', `${name} > 1`, '--columns', 'b')).toBe('b\n4\n6\n');
       expect(await answer('--group-by', name, '--aggregate', 'sum(b)')).toBe(`${name},sum(b)\n1,2\n3,10\n`);
       expect(await answer('--aggregate', `max(${name}), median(${name})`)).toBe(`max(${name}),median(${name})\n3,3\n`);
-      expect(await answer('--order-by', name, '--top', '1')).toBe(`${name},b\n1,2\n`);
+      expect(await answer('--order-by', name, '--limit', '1')).toBe(`${name},b\n1,2\n`);
     },
   );
 });

@@ -87,7 +87,7 @@ describe('quadrille table', () => {
             expect(rows).toBe(rowsByHand(rides, where, names));
             const { k, descending } = order;
             const by = descending ? 'fare desc' : 'fare';
-            const words = ['--where', where[0], '--columns', 'fare,zone,tip', '--order-by', by, '--top', String(k)];
+            const words = ['--where', where[0], '--columns', 'fare,zone,tip', '--order-by', by, '--limit', String(k)];
             expect(await answerOf(rides, file, words)).toBe(topByHand(rides, where, k, descending));
           },
         );
