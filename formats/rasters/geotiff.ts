@@ -94,7 +94,7 @@ export interface GeoTiffSource extends RasterSource {
  * Opens one band of the first image of a GeoTIFF, to be read window by window.
  *
  * Reads classic TIFF and BigTIFF of either byte order; strips and tiles; uncompressed, deflate, LZW, PackBits, Zstandard,
- * LERC, and JPEG of 8 bits with one or three bands in a block, of which YCbCr becomes red, green and blue as in GDAL;
+ * LERC, and JPEG of 8 bits with one to four bands in a block, of which YCbCr becomes red, green and blue as in GDAL;
  * predictors 2 and 3; interleaved and separate bands; u8, i8, u16, i16, u32, i32, f32, u64, i64, f64.
  * Cells are read bit for bit. Cells that LERC marks as missing are NaN in bands of floats, and have the nodata value in
  * bands of integers; `read` throws `format/unmarked-cells` if there is none.

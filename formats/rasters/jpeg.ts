@@ -1,5 +1,6 @@
 import { messageOf } from '../../primitives/checks/message-of.ts';
 import type { CodecFaults } from '../bytes/codec-faults.ts';
+import { splitComponents } from './jpeg-components.ts';
 
 /** What the segments of a JPEG say that stand before its first scan. */
 export interface JpegHead {
@@ -79,13 +80,16 @@ function* listSegments(bytes: Uint8Array, faults: CodecFaults): Generator<Segmen
   }
 }
 
+/** Maximum number of components in a scan. */
+const MAX_COMPONENTS = 4;
+
 type Frame = Pick<JpegHead, 'width' | 'height' | 'components' | 'isWhole' | 'isProgressive'>;
 
 function readFrame(content: Uint8Array, faults: CodecFaults): Omit<Frame, 'isProgressive'> {
   const components = content[5] ?? 0;
   if (content.length < 6 + 3 * components) throw faults.damaged('a frame segment that is too short');
   if (content[0] !== 8) throw faults.unsupported(`samples of ${content[0]} bits`);
-  if (components !== 1 && components !== 3) throw faults.unsupported(`${components} components`);
+  if (components < 1 || components > MAX_COMPONENTS) throw faults.unsupported(`${components} components`);
   const samplings = Array.from({ length: components }, (_, i) => content[7 + 3 * i]);
   return {
     height: content[1]! * 256 + content[2]!,
@@ -145,10 +149,7 @@ async function load(): Promise<UnpackJpeg> {
   // @ts-expect-error: the package has no types.
   const { default: open } = await import('@cornerstonejs/codec-libjpeg-turbo-8bit/decodewasmjs');
   const { JPEGDecoder } = (await open()) as Codec;
-  return (head, colours, faults, tables = []) => {
-    checkEnd(head, faults);
-    checkCost(head, faults);
-    const whole = assembled(head, colours, tables);
+  const decode = (whole: Uint8Array, faults: CodecFaults): Uint8Array => {
     const decoder = new JPEGDecoder();
     try {
       decoder.getEncodedBuffer(whole.length).set(whole);
@@ -161,6 +162,18 @@ async function load(): Promise<UnpackJpeg> {
     } finally {
       decoder.delete();
     }
+  };
+  return (head, colours, faults, tables = []) => {
+    checkEnd(head, faults);
+    checkCost(head, faults);
+    const { width, height, components } = head;
+    if (components === 1 || components === 3) return decode(assembled(head, colours, tables), faults);
+    const samples = new Uint8Array(width * height * components);
+    for (const [at, part] of splitComponents(head, tables, faults).entries()) {
+      const ofOne = decode(assembled({ ...head, ...part, components: 1 }, colours, tables), faults);
+      for (let from = 0, to = at; from < ofOne.length; from++, to += components) samples[to] = ofOne[from]!;
+    }
+    return samples;
   };
 }
 

@@ -36,10 +36,16 @@ export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promi
   };
 }
 
-function checkHead({ width, height, hasEnd }: JpegHead, size: FrameSize, faults: CodecFaults, place: ErrorPlace): void {
+function checkHead(
+  { width, height, components, hasEnd }: JpegHead,
+  size: FrameSize,
+  faults: CodecFaults,
+  place: ErrorPlace,
+): void {
   if (width !== size.width || height !== size.height) {
     throw frameChanged(`${size.width} × ${size.height} pixels`, `${width} × ${height}`, place);
   }
+  if (components !== 1 && components !== 3) throw faults.unsupported(`${components} components`);
   if (!hasEnd) throw faults.damaged('no end');
 }
 

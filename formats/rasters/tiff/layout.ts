@@ -77,10 +77,12 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
   const height = await sizeTag(directory, 'imageLength', file);
   const samples = (await directory.number('samplesPerPixel')) ?? 1;
   checkBand(band, samples, file);
+  const compression = await readCompression(directory, file);
+  const bits = (await directory.number('bitsPerSample')) ?? 1;
+  if (compression === 'jpeg' && bits !== 8) throw unsupported('compression', `JPEG of ${bits} bits`, file);
   const stored = await readSample(directory, samples, band, file);
   const separate = await readSeparate(directory, file);
   const interleaved = separate ? 1 : samples;
-  const compression = await readCompression(directory, file);
   const colours = await readColours(directory, compression, samples, separate, file);
   const grid = await readBlockGrid(directory, width, height, file);
   const shape: BlockShape = { ...grid, width, cellBits: interleaved * stored.bits };
@@ -95,7 +97,7 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
     littleEndian: directory.littleEndian,
     compression,
     predictor: await readPredictor(directory, compression, stored, file),
-    jpeg: compression === 'jpeg' ? await readJpegCoding(directory, stored, interleaved, colours, file) : undefined,
+    jpeg: compression === 'jpeg' ? await readJpegCoding(directory, interleaved, colours, file) : undefined,
     lerc: compression === 'lerc' ? await readLercCoding(directory, stored, separate, file) : undefined,
     interleaved,
     position: separate ? 0 : band - 1,
@@ -232,7 +234,7 @@ const OTHER_TYPE =
   'Rewrite it with gdal_translate -ot Float64 -co COMPRESS=DEFLATE, which keeps values of up to 53 bits.';
 
 const EXPECTED: Readonly<Record<string, string>> = {
-  compression: 'none, deflate, LZW, PackBits, Zstandard, JPEG of 8 bits with 1 or 3 bands in a block, or LERC',
+  compression: 'none, deflate, LZW, PackBits, Zstandard, JPEG of 8 bits with 1 to 4 bands in a block, or LERC',
   'sample-type':
     'u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64, or 1, 2 or 4 bits without a sign, the same in all bands',
   colours: 'grey, palette, RGB, or YCbCr of three bands together with JPEG',
@@ -258,14 +260,11 @@ const MAX_TABLES = 2 ** 16;
 
 async function readJpegCoding(
   directory: TiffDirectory,
-  { bits }: StoredSample,
   interleaved: number,
   colours: JpegColours,
   file: string,
 ): Promise<JpegCoding> {
-  if (bits !== 8) throw unsupported('compression', `JPEG of ${bits} bits`, file);
-  if (interleaved !== 1 && interleaved !== 3)
-    throw unsupported('compression', `JPEG of ${interleaved} bands together`, file);
+  if (interleaved > 4) throw unsupported('compression', `JPEG of ${interleaved} bands together`, file);
   const tables = (await directory.numbers('jpegTables', MAX_TABLES)) ?? new Float64Array();
   return { colours, tables: Uint8Array.from(tables) };
 }

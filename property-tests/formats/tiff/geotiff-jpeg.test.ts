@@ -5,6 +5,7 @@ import { readDirectory, TAG } from '../../../formats/rasters/tiff/directory.ts';
 import { keepTags } from '../../../formats/rasters/tiff/kept-tags.ts';
 import { caseCount } from '../../cases.ts';
 import { craftedTiff, type Tags } from '../../fixtures/crafted-tiff.ts';
+import { jpegOfBlocks, type RandomBlocks } from '../../fixtures/jpeg-blocks.ts';
 import { encodeJpeg, type JpegOptions } from '../../fixtures/jpeg-encoder.ts';
 import { fc, test } from '../../law-test.ts';
 import { readOrRefuse } from './read-or-refuse.ts';
@@ -51,8 +52,10 @@ function segmentsOf(jpeg: Uint8Array): { segments: [marker: number, bytes: Uint8
 const isTable = (marker: number): boolean => marker === 0xdb || marker === 0xc4;
 const START = Uint8Array.of(0xff, 0xd8);
 
+type TiffShape = Pick<Picture, 'width' | 'height' | 'padding' | 'hasTables'> & { readonly components: number };
+
 /** A TIFF of one strip, or of one tile that is larger than the raster. */
-function tiffOf(jpeg: Uint8Array, of: Picture, colours: 1 | 2 | 6): Buffer {
+function tiffOf(jpeg: Uint8Array, of: TiffShape, colours: 1 | 2 | 6): Buffer {
   const { width, height, components, padding, hasTables } = of;
   const { segments, scans } = segmentsOf(jpeg);
   const tables = segments.filter(([marker]) => isTable(marker)).map(([, bytes]) => bytes);
@@ -139,6 +142,80 @@ describe('JPEG', () => {
       for (const [band, wanted] of rgb.entries())
         expect(Math.abs(converted[band]![cell]! - clamped(wanted))).toBeLessThanOrEqual(1);
     }
+  });
+
+  const blocks: fc.Arbitrary<RandomBlocks & TiffShape> = fc.record({
+    width: fc.integer({ min: 5, max: 40 }),
+    height: fc.integer({ min: 5, max: 40 }),
+    components: fc.constantFrom(2, 3, 4),
+    interval: fc.constantFrom(0, 0, 1, 3),
+    seed: fc.nat(),
+    padding: fc.constantFrom(0, 0, 3),
+    hasTables: fc.boolean(),
+  });
+
+  test.prop([blocks], { numRuns: caseCount(200) })(
+    'of 2, 3 or 4 bands together has the cells of the bands by themselves',
+    async (of) => {
+      const { together, apart } = jpegOfBlocks(of);
+      const bands = await readBands(tiffOf(together, of, 1));
+      const { width, height, padding } = of;
+      for (const [band, cells] of bands.entries()) {
+        const alone = await decodedAlone(apart[band]!);
+        const isInside = (_: number, cell: number): boolean =>
+          cell % width < width - padding && cell < width * (height - padding);
+        expect(cells).toEqual(Uint8Array.from(alone.filter(isInside)));
+      }
+    },
+  );
+
+  test.prop([blocks, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 })], {
+    numRuns: caseCount(600),
+  })('of bands together that is damaged is read or refused', async (of, changes) => {
+    const tiff = tiffOf(jpegOfBlocks(of).together, of, 1);
+    const end = tiff.readUInt32LE(4);
+    for (const [at, byte] of changes) tiff[8 + (at % (end - 8))] = byte;
+    await readOrRefuse(tiff);
+  });
+
+  test.prop([blocks, fc.nat()], { numRuns: caseCount(100) })(
+    'of bands together that is cut off is refused, or only lacks its end',
+    async (of, cut) => {
+      const { together } = jpegOfBlocks(of);
+      const { scans } = segmentsOf(together);
+      const short = together.subarray(0, together.length - 1 - (cut % (scans.length - 16)));
+      const whole = await readBands(tiffOf(together, of, 1));
+      const cells = await readBands(tiffOf(short, of, 1)).catch((error: unknown) => error);
+      if (cells instanceof Error) expect(cells).toMatchObject({ code: 'format/damaged-tiff' });
+      else expect(cells).toEqual(whole);
+    },
+  );
+
+  const four = { width: 16, height: 16, components: 4, interval: 0, seed: 3, padding: 0, hasTables: false };
+  /** Changes bytes behind the first marker of a kind. */
+  const changed = (jpeg: Uint8Array, marker: number, at: number, bytes: readonly number[]): Uint8Array => {
+    const copy = Buffer.from(jpeg);
+    copy.set(bytes, copy.indexOf(Buffer.of(0xff, marker)) + at);
+    return new Uint8Array(copy);
+  };
+
+  test.each<[string, number, number, number[], string]>([
+    ['progressive', 0xc0, 1, [0xc2], 'format/unsupported-compression'],
+    ['of 12 bits', 0xc0, 4, [12], 'format/unsupported-compression'],
+    [
+      'of several blocks in a unit',
+      0xc0,
+      11,
+      [0x22, 0, 2, 0x22, 1, 3, 0x22, 0, 4, 0x22],
+      'format/unsupported-compression',
+    ],
+    ['of bands of different sizes', 0xc0, 11, [0x22], 'format/unsupported-compression'],
+    ['with fewer bands in its scan', 0xda, 4, [3], 'format/unsupported-compression'],
+    ['without its tables', 0xda, 6, [0x33], 'format/damaged-tiff'],
+    ['with bands in another order', 0xda, 5, [2], 'format/damaged-tiff'],
+  ])('of four bands together and %s is refused', async (_, marker, at, bytes, code) => {
+    const jpeg = changed(jpegOfBlocks(four).together, marker, at, bytes);
+    await expect(readBands(tiffOf(jpeg, four, 1))).rejects.toMatchObject({ code, remedy: expect.any(String) });
   });
 
   const plain: Picture = { width: 16, height: 16, components: 3, seed: 3, padding: 0, hasTables: false };

@@ -155,7 +155,8 @@ describe('an unsupported GeoTIFF', () => {
   const kinds: [string, Tags, string][] = [
     ['old-style JPEG', { compression: [6] }, 'format/unsupported-compression'],
     ['JPEG of 16 bits', { compression: [7], bitsPerSample: [16] }, 'format/unsupported-compression'],
-    ['JPEG of 4 bands together', { compression: [7], samplesPerPixel: [4] }, 'format/unsupported-compression'],
+    ['JPEG of 12 bits', { compression: [7], bitsPerSample: [12] }, 'format/unsupported-compression'],
+    ['JPEG of 5 bands together', { compression: [7], samplesPerPixel: [5] }, 'format/unsupported-compression'],
     ['WebP', { compression: [50001] }, 'format/unsupported-compression'],
     ['JPEG XL', { compression: [50002] }, 'format/unsupported-compression'],
     [
