@@ -81,12 +81,14 @@ interface Difference {
 
 /** The facts of a raster's file, and of the file with its mask, if there is one beside it. */
 export async function factsOfRaster(path: string): Promise<readonly FileFacts[]> {
-  const mask = `${path}.msk`;
-  const hasMask = await stat(mask).then(
-    (found) => found.isFile(),
-    () => false,
-  );
-  return Promise.all([path, ...(hasMask ? [mask] : [])].map(factsOfFile));
+  const isFile = (name: string): Promise<boolean> =>
+    stat(name).then(
+      (found) => found.isFile(),
+      () => false,
+    );
+  const files = [path];
+  for (const beside of [`${path}.msk`, `${path}.ovr`]) if (await isFile(beside)) files.push(beside);
+  return Promise.all(files.map(factsOfFile));
 }
 
 /**

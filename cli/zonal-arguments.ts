@@ -141,6 +141,12 @@ export const ZONAL_SPECS: readonly OptionSpec[] = [
     choices: ['all', 'none'],
   },
   {
+    name: 'approximate',
+    group: 'Which cells',
+    value: 'N',
+    help: 'read the overview with the largest cells of at most N × N of the raster (GeoTIFF)',
+  },
+  {
     name: 'raw',
     group: 'Which cells',
     help: "count the stored values, without the file's scale and offset",
@@ -262,6 +268,7 @@ export function parseZonalArguments(args: readonly string[]): ZonalOptions {
       nodata: parsed(values, 'nodata', parseNodata),
       mask: (text(values, 'mask') as 'all' | 'none' | undefined) ?? 'all',
       raw: values.has('raw'),
+      approximate: parsed(values, 'approximate', parseFactor),
     },
     fill: parseFill(values),
     pixels: (text(values, 'pixels') as Pixels | undefined) ?? 'center',
@@ -421,6 +428,17 @@ function parsePlotStatistic(text: string, option: string): string {
   });
 }
 
+/** @throws UsageError `usage/approximate`. */
+function parseFactor(text: string, option: string): number {
+  const factor = Number(text);
+  if (text.trim() !== '' && factor > 1 && Number.isFinite(factor)) return factor;
+  throw new UsageError('usage/approximate', `${option} ${text} is not a number of cells.`, {
+    expected: 'a number over 1',
+    got: text,
+    remedy: `Write ${option} 8 to read an overview whose cells are at most 8 × 8 cells of the raster.`,
+  });
+}
+
 /** Throws if statistics are named that no output has, or laid out in no table. */
 function checkStatistics({ statistics, stats, wide, format }: ZonalOptions): void {
   if (wide && stats === undefined) {
@@ -443,7 +461,15 @@ function checkZonesFile({ zones, queue }: ZonalOptions): void {
 }
 
 /** Throws if weights are given that nothing needs or that cannot be used, or if statistics lack them. */
-function checkWeights({ weights, statistics = [], plot, plotStatistic, merge, queue }: ZonalOptions): void {
+function checkWeights({
+  weights,
+  statistics = [],
+  plot,
+  plotStatistic,
+  merge,
+  queue,
+  rasterOptions,
+}: ZonalOptions): void {
   const needing = weightedAmong(plot === undefined ? statistics : [...statistics, plotStatistic]);
   if (weights === undefined) {
     if (needing.length === 0) return;
@@ -454,6 +480,11 @@ function checkWeights({ weights, statistics = [], plot, plotStatistic, merge, qu
   if (needing.length === 0) {
     throw new UsageError('usage/contradiction', '--weights serves no statistic that is asked for.', {
       remedy: 'Name one, such as --stat weighted_mean, or leave --weights out.',
+    });
+  }
+  if (rasterOptions.approximate !== undefined) {
+    throw new UsageError('usage/contradiction', '--weights and --approximate exclude each other.', {
+      remedy: 'Leave one of them out: averages of cells and of their weights do not make weighted averages.',
     });
   }
   const other = merge ? '--merge' : queue === undefined ? undefined : 'a queue';

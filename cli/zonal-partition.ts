@@ -111,6 +111,7 @@ const somePartition: Kind = aRecord<ZonalPartition>({
     nodata: optional(eitherOf('a number or a bigint', aNumber, aBigint)),
     mask: aWord(['all', 'none']),
     raw: aFlag,
+    approximate: optional(aNumber),
   }),
   binning: aBinning,
   fill: aFill,

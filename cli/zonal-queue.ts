@@ -240,7 +240,7 @@ function manifestOf(options: ZonalOptions, { zones, rasters }: InputFacts): Omit
 function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] {
   const { merge, binning, zoneOptions, assumedCrs, rasterCrs, bands, rasterOptions, fill, pixels } = options;
   const { layer, id, crs, antimeridian, onBadRecord } = zoneOptions;
-  const { nodata, mask, raw } = rasterOptions;
+  const { nodata, mask, raw, approximate } = rasterOptions;
   const chosen = statisticsOf(options);
   return {
     '--zones': resolve(options.zones),
@@ -253,6 +253,7 @@ function optionsOf(options: ZonalOptions, rasters: number): Manifest['options'] 
     '--nodata': `${nodata}`,
     '--mask': mask,
     '--raw': `${raw}`,
+    '--approximate': `${approximate}`,
     '--assume-crs': `${assumedCrs}`,
     '--zones-crs': `${assumedCrs === undefined ? crs : undefined}`,
     '--raster-crs': `${rasterCrs}`,

@@ -30,6 +30,8 @@ export interface RasterOptions {
   readonly nodata: number | bigint | undefined;
   readonly mask: 'all' | 'none';
   readonly raw: boolean;
+  /** Maximum width and height of cells, in cells of the raster, if overviews may be read. */
+  readonly approximate?: number | undefined;
 }
 
 /**

@@ -234,8 +234,12 @@ export interface RasterSource extends RasterGrid {
   /**
    * Only for rasters with a mask. Reads one byte per cell of a window, row by row. The byte is 0 if the cell has no
    * data.
+   *
+   * @param isWanted - Whether a part of the window will be used. Bytes of unused parts may have any value.
    */
-  readonly readMask?: ((window: Window, signal?: AbortSignal) => Promise<Uint8Array>) | undefined;
+  readonly readMask?:
+    | ((window: Window, signal?: AbortSignal, isWanted?: (part: Window) => boolean) => Promise<Uint8Array>)
+    | undefined;
   /**
    * Takes back cells from {@link read} or {@link readBlocks} that are no longer used, so that a later window can reuse
    * their memory.

@@ -17,7 +17,7 @@ export async function readWeights(
   const { sample, nodata } = raster;
   const [cells, mask] = await Promise.all([
     raster.read(plan.window, signal, meetsZones(plan)),
-    raster.readMask?.(plan.window, signal),
+    raster.readMask?.(plan.window, signal, meetsZones(plan)),
   ]);
   const weights = weightFloat(sample) === 'f64' ? new Float64Array(cells.length) : new Float32Array(cells.length);
   for (let at = 0; at < cells.length; at++) {

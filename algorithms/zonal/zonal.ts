@@ -58,7 +58,7 @@ import { type CountedValues, windowValuesBytes } from './value-rows.ts';
 import { weightedSumWords } from './weighted-cells.ts';
 import { readWeights } from './weights.ts';
 import { windowCounts } from './window-counts.ts';
-import { planWindow, type WindowPlan, type ZoneBoxes } from './window-plan.ts';
+import { meetsZones, planWindow, type WindowPlan, type ZoneBoxes } from './window-plan.ts';
 import { placedRows } from './zone-cells.ts';
 import { foldWords } from './zone-folds.ts';
 import { aChoiceOfStatistics, type ChosenStatistics } from './zone-statistics.ts';
@@ -291,7 +291,7 @@ export async function streamWindows(
       underWay.watch(reading.then(hold)),
       raster.readMask === undefined || (!weighing && readsEncoded(raster, plan))
         ? undefined
-        : underWay.watch(raster.readMask(plan.window, stop)),
+        : underWay.watch(raster.readMask(plan.window, stop, meetsZones(plan))),
       weighing && underWay.watch(readWeights(weighing, plan, stop)),
     ]);
     const hidden = mask?.includes(0) ? { hidden: hiddenBits(plan, mask) } : {};

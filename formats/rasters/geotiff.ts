@@ -29,6 +29,7 @@ import { type BandLayout, readLayout, rowBytes } from './tiff/layout.ts';
 import { type BandMask, findMasks } from './tiff/mask.ts';
 import { type ScalingTexts, scalingTexts, usedScaling } from './tiff/metadata.ts';
 import { fillValue, readNodata } from './tiff/nodata.ts';
+import { chooseImage, placedBy, type TiffImage } from './tiff/overviews.ts';
 import { rowsAtOnce } from './tiff/pieces.ts';
 import { readSideFile, type SideFile } from './tiff/side-file.ts';
 import { windowReader } from './tiff/windows.ts';
@@ -48,6 +49,12 @@ export interface GeoTiffOptions {
    * as alpha in many aerial images. Default `all`.
    */
   readonly mask?: 'all' | 'none' | undefined;
+  /**
+   * Maximum width and height of a cell, in cells of the raster. With 8, an overview whose cells are at most 8 × 8 of the raster's
+   * is read in place of its cells, the one with the largest cells, if there is one: far less is read, and results are
+   * approximate. Default: the cells themselves.
+   */
+  readonly approximate?: number | undefined;
   /** Whether to ignore scale and offset of the file and of its side file, and to use stored values unchanged. Default false. */
   readonly raw?: boolean | undefined;
   /**
@@ -110,6 +117,11 @@ export interface GeoTiffSource extends RasterSource {
  * The placement of a file without georeference of its own is read from a world file beside it (`.tfw`, `.tifw` or
  * `.wld`, also in upper case). `ownCrs` describes a coordinate system without an EPSG code.
  *
+ * With `approximate`, an overview may be read in place of the raster: a reduced image in the file or, if it has none, in the file
+ * `.ovr` beside it. Then `width`, `height` and the cells are those of the overview, which covers the same place. Values are those
+ * that its writer made of the cells, often their averages. It has the nodata value of the raster, and masks of its own; one
+ * without a mask where the raster has one is not taken.
+ *
  * `read` returns stored values. `scaling` is the scale and offset of the band, as GDAL writes them. `readMask` combines
  * a mask in the file, a mask in a neighbouring `.msk` file, and an alpha band: a cell has no data if at least one of
  * the three is 0 at the cell.
@@ -117,7 +129,7 @@ export interface GeoTiffSource extends RasterSource {
  * Opening checks that all blocks lie inside the file. Concurrent reads are allowed. If the signal is aborted, `read`
  * reads no further blocks and rejects with the signal's reason.
  *
- * The following notes may be added to `notes`: `raster/nodata-unusable`, `raster/nodata-rounded`,
+ * The following notes may be added to `notes`: `raster/approximate` if an overview is read, `raster/no-overview` if there is none; `raster/nodata-unusable`, `raster/nodata-rounded`,
  * `raster/lossy-nodata` (JPEG and LERC may have changed cells near the nodata value), `raster/side-file`,
  * `raster/side-file-unreadable`, `raster/colours-raw`, `raster/sparse-blocks`, `raster/single-block`,
  * `raster/large-blocks`, `raster/crs-unknown`, `raster/world-file`, `raster/orientation-ignored`,
@@ -190,6 +202,7 @@ const ARGUMENTS = {
     nodata: optional(eitherOf('a number or a bigint', aNumber, aBigint)),
     mask: optional(aWord(['all', 'none'])),
     raw: optional(aFlag),
+    approximate: optional(atLeast(1)),
     keepBytes: optional(atLeast(0)),
     bandCache: optional(anInstance(BandCache)),
     maxBlockBytes: optional(aPositive()),
@@ -206,20 +219,44 @@ async function openBand<P>(
   name: string | undefined,
   placeOf: (place: Georeference, file: string) => P,
 ): Promise<GeoTiffCells & P> {
-  const { file } = source;
   const notes: Note[] = [];
   const isFarAway = source.announce !== undefined;
   if (isFarAway) notes.push(NOT_BESIDE);
   const path = isFarAway ? undefined : name;
   const directory = await readDirectory(source);
+  const { approximate, mask } = options;
+  const image = await chooseImage({ source, directory, path, approximate, isMasked: mask !== 'none' }, notes);
+  try {
+    return await openImage({ source, directory, name, path, image, notes }, options, placeOf);
+  } catch (error) {
+    await image.close();
+    throw error;
+  }
+}
+
+interface OpeningBand {
+  readonly source: ByteSource;
+  readonly directory: TiffDirectory;
+  readonly name: string | undefined;
+  readonly path: string | undefined;
+  readonly image: TiffImage;
+  readonly notes: Note[];
+}
+
+async function openImage<P>(
+  { source, directory, name, path, image, notes }: OpeningBand,
+  options: GeoTiffOptions,
+  placeOf: (place: Georeference, file: string) => P,
+): Promise<GeoTiffCells & P> {
+  const { file } = source;
   const band = options.band ?? 1;
-  const stored = await readLayout(source, directory, band);
+  const stored = await readLayout(image.source, image.directory, band);
   const checkBlocks = (of: BandLayout, name: string): void =>
     checkBlockSize(of, options.maxBlockBytes ?? 512 * 2 ** 20, name);
   checkBlocks(stored, file);
   const beside = await readSideFile(path, band, notes);
   const stated = await readGeoreference(directory, file, path, beside, notes);
-  const place = placeOf(stated, file);
+  const place = placeOf({ ...stated, geoTransform: placedBy(stated.geoTransform, image) }, file);
   const inFile = { nodata: await directory.text('gdalNodata'), ...(await scalingInFile(directory, band)) };
   const srs = beside.srs === undefined ? undefined : (stated.crs ?? stated.ownCrs ?? 'unknown');
   const taken = { ...beside, srs, nodata: options.nodata === undefined ? beside.nodata : undefined };
@@ -227,7 +264,7 @@ async function openBand<P>(
   const nodataText = beside.nodata ?? inFile.nodata;
   const nodata = readNodata(options.nodata === undefined ? nodataText : String(options.nodata), stored.sample, notes);
   const layout = withMissing(stored, nodata);
-  await noteLosses(source, layout, nodata, notes);
+  await noteLosses(image.source, layout, nodata, notes);
   if (layout.sample === 'f32' && layout.bits === 16) noteHalves(nodata, notes);
   noteOrientation((await directory.number('orientation')) ?? 1, notes);
   noteColours((await directory.number('photometricInterpretation')) ?? 1, band, notes);
@@ -236,7 +273,7 @@ async function openBand<P>(
   const texts = { scale: beside.scale ?? inFile.scale, offset: beside.offset ?? inFile.offset };
   const scaling = usedScaling(texts, options.raw ?? false, notes);
   const keepBytes = options.keepBytes ?? 32 * 2 ** 20;
-  const masked = { source, directory, layout, band, keepBytes, checkBlocks };
+  const masked = { ...image, isOverview: image.directory !== directory, layout, band, keepBytes, checkBlocks };
   const masks = options.mask === 'none' ? [] : await findMasks(masked, path, notes);
   for (const { name } of masks) {
     notes.push({
@@ -247,7 +284,7 @@ async function openBand<P>(
   // Bytes in memory have no name that tells them from others.
   const { bandCache } = options;
   const shared = name === undefined || bandCache === undefined ? undefined : { bandCache, name };
-  const reader = windowReader({ source, layout, fill, keepBytes, threads: options.threads, shared });
+  const reader = windowReader({ source: image.source, layout, fill, keepBytes, threads: options.threads, shared });
   if (options.startThreads) reader.start();
   return {
     width: layout.width,
@@ -262,8 +299,11 @@ async function openBand<P>(
     blockRows: rowsAtOnce(layout),
     notes,
     version: source.version,
-    ...(isFarAway && {
-      prefetch: (window, isWanted) => source.announce!(reader.rangesOf(window, isWanted)),
+    ...(source.announce && {
+      prefetch(window, isWanted) {
+        const ranges = [reader, ...masks].flatMap((each) => each.rangesOf(window, isWanted));
+        return source.announce!(ranges.sort((a, b) => a.start - b.start));
+      },
     }),
     read: (window, signal, isWanted) => reader.read(window, signal, isWanted),
     // Only blocks that are read as a whole can be returned as blocks. Large uncompressed blocks are read some rows at a
@@ -271,10 +311,11 @@ async function openBand<P>(
     ...(rowsAtOnce(layout) === layout.blockRows && {
       readBlocks: (window, signal, isWanted) => reader.readBlocks(window, signal, isWanted),
     }),
-    readMask: masks.length === 0 ? undefined : (window, signal) => readMasks(masks, window, signal),
+    readMask: masks.length === 0 ? undefined : (window, signal, isWanted) => readMasks(masks, window, signal, isWanted),
     reuse: (cells) => reader.reuse(cells),
     async close() {
       await reader.close();
+      await image.close();
       await source.close();
       for (const mask of masks) await mask.close();
     },
@@ -335,8 +376,9 @@ async function readMasks(
   masks: readonly BandMask[],
   window: Window,
   signal: AbortSignal | undefined,
+  isWanted: ((part: Window) => boolean) | undefined,
 ): Promise<Uint8Array> {
-  const [first, ...others] = await Promise.all(masks.map((mask) => mask.read(window, signal)));
+  const [first, ...others] = await Promise.all(masks.map((mask) => mask.read(window, signal, isWanted)));
   for (const other of others) {
     for (let cell = 0; cell < first!.length; cell++) if (other[cell] === 0) first![cell] = 0;
   }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openGeoTiff } from '../../formats/rasters/geotiff.ts';
 import { collection, openWorkshop, rectangle, type Workshop, zone } from '../support/cli-support.ts';
 import { type RangeServer, serveRanges } from '../support/range-server.ts';
 
@@ -88,6 +89,47 @@ describe('zonal of an address', () => {
     );
     expect(exitCode).toBe(2);
     expect(stderr).toContain('"format/changed"');
+  });
+
+  it('may be of its overview, and then says so', async () => {
+    const cog = await readFile(new URL('../fixtures/gdal/u8-cog-mask.tif', import.meta.url));
+    await using other = await serveRanges(cog);
+    await shop.write('cog.tif', cog);
+    const box = rectangle(20, 10, 120, 50);
+    await shop.write('boxes.json', collection(zone('a', box)));
+    const of = async (raster: string, ...words: readonly string[]) => {
+      const stats = ['--stats', '-', '--stat', 'cells,nodata,mean', '--json-log', ...words];
+      const run = await shop.quadrille(['zonal', '--zones', '@boxes.json', '--raster', raster, ...stats]);
+      expect(run.exitCode, run.stderr).toBe(0);
+      const [, row] = run.stdout.split('\n');
+      const notes = run.stderr.split('\n').filter((line) => line.includes('raster/approximate'));
+      return { row, notes };
+    };
+    const whole = await of('@cog.tif');
+    const coarse = await of('@cog.tif', '--approximate', '4');
+    expect([whole.notes, coarse.notes.length]).toEqual([[], 1]);
+    const [, cells] = whole.row!.split(',').map(Number) as [number, number];
+    const [, fewer, hidden, mean] = coarse.row!.split(',').map(Number) as [number, number, number, number];
+    expect([fewer, cells]).toEqual([(100 / 2) * (40 / 1), (100 / 0.5) * (40 / 0.25)]);
+    const raster = await openGeoTiff(shop.path('cog.tif'), { approximate: 4 });
+    const window = { column: (20 - 10) / 2, row: 60 - 50, columns: 100 / 2, rows: 40 };
+    const [values, mask] = [(await raster.read(window)) as Uint8Array, await raster.readMask!(window)];
+    await raster.close();
+    const shown = values.filter((_, at) => mask[at] !== 0);
+    expect(hidden).toBe(values.length - shown.length);
+    expect(hidden).toBeGreaterThan(0);
+    expect(mean).toBe(shown.reduce((sum, value) => sum + value, 0) / shown.length);
+    expect(await of(`${other.origin}/cog.tif`, '--approximate', '4')).toEqual(coarse);
+    expect((await of('@cog.tif', '--approximate', '1.5')).row).toBe(whole.row);
+  });
+
+  it.each([
+    [['--approximate', '1'], 'usage/approximate'],
+    [['--approximate', 'much'], 'usage/approximate'],
+    [['--approximate', '2', '--stat', 'weighted_mean', '--weights', '@r.tif'], 'usage/contradiction'],
+  ])('is refused in the words %j', async (words, code) => {
+    const { stderr, exitCode } = await zonal('--raster', '@r.tif', '--stats', '-', '--json-log', ...words);
+    expect([exitCode, JSON.parse(stderr).code]).toEqual([2, code]);
   });
 
   it('is not handed to workers of a queue, which read files', async () => {

@@ -120,7 +120,9 @@ export async function openPackedCells(
           return readEncoded(encoded, window, signal, isWanted, isAlike, context);
         }
       : undefined,
-    readMask: hasMask ? (window, signal) => readMask(tiles, layout, file, window, signal) : undefined,
+    readMask: hasMask
+      ? (window, signal, isWanted) => readMask(tiles, layout, file, window, signal, isWanted)
+      : undefined,
     close: () => source.close(),
   };
 }
@@ -207,10 +209,12 @@ async function readMask(
   file: string,
   window: Window,
   signal: AbortSignal | undefined,
+  isWanted: Wanted,
 ): Promise<Uint8Array> {
   checkWindow(window, layout, file);
   const mask = new Uint8Array(window.columns * window.rows);
-  await tiles.forEach(window, undefined, signal, ({ hidden, columns, rows }, part) => {
+  if (isWanted !== undefined) mask.fill(1);
+  await tiles.forEach(window, isWanted, signal, ({ hidden, columns, rows }, part) => {
     const { left, right, top, bottom } = overlap(window, part.column, part.row, columns, rows);
     for (let row = top; row < bottom; row++) {
       const from = (row - part.row) * columns - part.column;

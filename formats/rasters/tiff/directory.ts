@@ -68,6 +68,38 @@ export async function readDirectory(source: ByteSource): Promise<TiffDirectory> 
   return readDirectoryAt(source, await readHeader(source));
 }
 
+/** Bits of the tag NewSubfileType. REDUCED marks an overview (a reduced image), and MASK marks a mask. */
+const REDUCED = 1;
+const MASK = 4;
+
+export async function isReduced(directory: TiffDirectory): Promise<boolean> {
+  return (((await directory.number('newSubfileType')) ?? 0) & REDUCED) !== 0;
+}
+
+export async function isMask(directory: TiffDirectory): Promise<boolean> {
+  return (((await directory.number('newSubfileType')) ?? 0) & MASK) !== 0;
+}
+
+/**
+ * Maximum number of directories. Real files have fewer. In a damaged file, the directories may form an endless cycle.
+ */
+const MAX_DIRECTORIES = 4096;
+
+/** The directories after one, and whether all of them could be read. */
+export async function followingDirectories(
+  first: TiffDirectory,
+): Promise<{ readonly directories: readonly TiffDirectory[]; readonly isWhole: boolean }> {
+  const directories: TiffDirectory[] = [];
+  try {
+    for (let next = await first.next(); next !== undefined; next = await next.next()) {
+      if (directories.push(next) === MAX_DIRECTORIES) return { directories, isWhole: false };
+    }
+    return { directories, isWhole: true };
+  } catch {
+    return { directories, isWhole: false };
+  }
+}
+
 async function readDirectoryAt(source: ByteSource, { littleEndian, big, offset }: Header): Promise<TiffDirectory> {
   const { entries, end } = await readEntries(source, littleEndian, big, offset);
   return {

@@ -1,9 +1,9 @@
 import { access } from 'node:fs/promises';
-import type { Cells, Window } from '../../../algorithms/geometry/raster.ts';
+import type { Window } from '../../../algorithms/geometry/raster.ts';
 import type { Note } from '../../../algorithms/notes.ts';
 import { openFileBytes } from '../../bytes/file-bytes.ts';
-import type { ByteSource } from './byte-source.ts';
-import { readDirectory, type TiffDirectory } from './directory.ts';
+import type { ByteRange, ByteSource } from './byte-source.ts';
+import { followingDirectories, isMask, isReduced, readDirectory, type TiffDirectory } from './directory.ts';
 import { type BandLayout, readLayout } from './layout.ts';
 import { windowReader } from './windows.ts';
 
@@ -11,15 +11,26 @@ import { windowReader } from './windows.ts';
 export interface BandMask {
   /** Name of the mask in notes, such as `The mask in the file`. */
   readonly name: string;
-  /** Returns one byte per cell of a window, row by row. The byte is 0 if the cell has no data. */
-  read(window: Window, signal: AbortSignal | undefined): Promise<Uint8Array>;
+  /**
+   * Returns one byte per cell of a window, row by row. The byte is 0 if the cell has no data. Blocks that are not wanted are
+   * not read, and hide no cell.
+   */
+  read(window: Window, signal: AbortSignal | undefined, isWanted?: Wanted): Promise<Uint8Array>;
+  /** The bytes that reading a window needs. */
+  rangesOf(window: Window, isWanted?: Wanted): ByteRange[];
   close(): Promise<void>;
 }
+
+type Wanted = (part: Window) => boolean;
 
 /** A band whose masks are to be found. */
 export interface MaskedBand {
   readonly source: ByteSource;
+  /** The first directory of the file. */
+  readonly first: TiffDirectory;
   readonly directory: TiffDirectory;
+  /** Whether the band is that of an overview (a reduced image), which has masks of its own. */
+  readonly isOverview: boolean;
   readonly layout: BandLayout;
   /** Number of the band, from 1. */
   readonly band: number;
@@ -29,7 +40,7 @@ export interface MaskedBand {
 
 /**
  * Finds the masks of a band: transparency masks in the file, the mask in a neighbouring `.msk` file, and the alpha
- * band. Masks that belong to overviews (reduced images) are ignored.
+ * band. Masks of other images are ignored: those of overviews (reduced images), or those of other sizes.
  *
  * @param path - Path of the file; undefined for bytes in memory, which have no `.msk` file.
  */
@@ -48,52 +59,83 @@ export async function findMasks(of: MaskedBand, path: string | undefined, notes:
   }
 }
 
-/** Bits of the tag NewSubfileType. REDUCED marks an overview (a reduced image), and MASK marks a mask. */
-const REDUCED = 1;
-const MASK = 4;
-
 async function internalMasks(of: MaskedBand, notes: Note[]): Promise<BandMask[]> {
   const masks: BandMask[] = [];
-  const { directories, isWhole } = await followingDirectories(of.directory);
+  const { directories, isWhole } = await followingDirectories(of.first);
   if (!isWhole) {
     const message = 'The directories after the first one cannot be read; masks in them, if any, are not applied.';
     notes.push({ code: 'raster/directories-unreadable', message });
   }
   for (const directory of directories) {
-    const kind = (await directory.number('newSubfileType')) ?? 0;
-    if ((kind & MASK) === 0 || (kind & REDUCED) !== 0) continue;
+    if (!(await isMask(directory)) || (await isReduced(directory)) !== of.isOverview) continue;
+    // Each overview has a mask of its own.
+    if (of.isOverview && !(await hasSizeOf(directory, of.directory))) continue;
     const mask = await maskIn(of, of.source, directory, 'The mask in the file', notes);
     if (mask !== undefined) masks.push({ ...mask, close: async () => {} });
   }
   return masks;
 }
 
-/**
- * Maximum number of directories. Real files have fewer. In a damaged file, the directories may form an endless cycle.
- */
-const MAX_DIRECTORIES = 4096;
+async function hasSizeOf(directory: TiffDirectory, other: TiffDirectory): Promise<boolean> {
+  for (const tag of ['imageWidth', 'imageLength'] as const) {
+    if ((await directory.number(tag)) !== (await other.number(tag))) return false;
+  }
+  return true;
+}
 
-async function followingDirectories(first: TiffDirectory) {
-  const directories: TiffDirectory[] = [];
+/** The directory of a file with masks that has the size of an image; without one, the first. */
+async function maskAmong(first: TiffDirectory, image: TiffDirectory): Promise<TiffDirectory> {
+  if (await hasSizeOf(first, image)) return first;
+  const { directories } = await followingDirectories(first);
+  for (const directory of directories) if (await hasSizeOf(directory, image)) return directory;
+  return first;
+}
+
+/**
+ * Whether an overview has as many masks as the raster has in the file and beside it.
+ *
+ * @param first - The first directory of the file with the overview.
+ */
+export async function hasMasksFor(
+  raster: TiffDirectory,
+  first: TiffDirectory,
+  overview: TiffDirectory,
+  path: string | undefined,
+): Promise<boolean> {
+  const own = await countMasks(raster, raster, false);
+  if (own !== (await countMasks(first, overview, true))) return false;
+  if (path === undefined || !(await isThere(`${path}.msk`))) return true;
+  const beside = await openFileBytes(`${path}.msk`);
   try {
-    for (let next = await first.next(); next !== undefined; next = await next.next()) {
-      if (directories.push(next) === MAX_DIRECTORIES) return { directories, isWhole: false };
-    }
-    return { directories, isWhole: true };
-  } catch {
-    return { directories, isWhole: false };
+    return await hasSizeOf(await maskAmong(await readDirectory(beside), overview), overview);
+  } finally {
+    await beside.close();
   }
 }
 
-async function maskBeside(of: MaskedBand, path: string, notes: Note[]): Promise<BandMask | undefined> {
-  const isThere = await access(path).then(
+async function countMasks(first: TiffDirectory, image: TiffDirectory, isOverview: boolean): Promise<number> {
+  const { directories } = await followingDirectories(first);
+  let count = 0;
+  for (const directory of directories) {
+    const isOfKind = (await isMask(directory)) && (await isReduced(directory)) === isOverview;
+    if (isOfKind && (await hasSizeOf(directory, image))) count++;
+  }
+  return count;
+}
+
+function isThere(path: string): Promise<boolean> {
+  return access(path).then(
     () => true,
     () => false,
   );
-  if (!isThere) return undefined;
+}
+
+async function maskBeside(of: MaskedBand, path: string, notes: Note[]): Promise<BandMask | undefined> {
+  if (!(await isThere(path))) return undefined;
   const source = await openFileBytes(path);
   try {
-    const mask = await maskIn(of, source, await readDirectory(source), `The mask ${path}`, notes);
+    const directory = await maskAmong(await readDirectory(source), of.directory);
+    const mask = await maskIn(of, source, directory, `The mask ${path}`, notes);
     if (mask === undefined) await source.close();
     return mask;
   } catch (error) {
@@ -120,20 +162,20 @@ async function maskIn(
   const band = bands === 1 ? 1 : Math.min(of.band, bands);
   const layout = await readLayout(source, directory, band);
   of.checkBlocks(layout, source.file);
-  const reader = windowReader({ source, layout, fill: 0, keepBytes: of.keepBytes, threads: 0 });
-  const read = wholeValues((window, signal) => reader.read(window, signal));
-  return { name, read, close: () => source.close() };
+  return { name, ...maskReads(source, layout, of.keepBytes), close: () => source.close() };
 }
 
-type MaskRead = BandMask['read'];
-
-/** Converts a reader of numbers to a reader of mask bytes. 0 stays 0 (no data), and any other number means data. */
-function wholeValues(read: (window: Window, signal: AbortSignal | undefined) => Promise<Cells>): MaskRead {
-  return async (window, signal) => {
-    const values = await read(window, signal);
-    return values instanceof Uint8Array
-      ? values
-      : Uint8Array.from(values as ArrayLike<number | bigint>, (value) => (Number(value) === 0 ? 0 : 1));
+/** Reads a mask of any numbers as bytes. 0 stays 0 (no data), and any other number means data. */
+function maskReads(source: ByteSource, layout: BandLayout, keepBytes: number): Pick<BandMask, 'read' | 'rangesOf'> {
+  const reader = windowReader({ source, layout, fill: 0, unread: 1, keepBytes, threads: 0 });
+  return {
+    async read(window, signal, isWanted) {
+      const values = await reader.read(window, signal, isWanted);
+      return values instanceof Uint8Array
+        ? values
+        : Uint8Array.from(values as ArrayLike<number | bigint>, (value) => (Number(value) === 0 ? 0 : 1));
+    },
+    rangesOf: reader.rangesOf,
   };
 }
 
@@ -147,7 +189,5 @@ async function alphaMask(of: MaskedBand): Promise<BandMask | undefined> {
   const band = samples - extra.length + which + 1;
   if (which === -1 || band === of.band || band < 1) return undefined;
   const layout = await readLayout(of.source, of.directory, band);
-  const reader = windowReader({ source: of.source, layout, fill: 0, keepBytes: of.keepBytes, threads: 0 });
-  const read = wholeValues((window, signal) => reader.read(window, signal));
-  return { name: `The alpha band ${band}`, read, close: async () => {} };
+  return { name: `The alpha band ${band}`, ...maskReads(of.source, layout, of.keepBytes), close: async () => {} };
 }

@@ -43,6 +43,8 @@ export interface WindowReaderOptions {
   readonly layout: BandLayout;
   /** Value of the cells in blocks that are omitted from the file (sparse files). */
   readonly fill: number | bigint;
+  /** Value of the cells in blocks that were not wanted. Default: any. */
+  readonly unread?: number | undefined;
   /** Maximum bytes of the cache for decoded blocks. */
   readonly keepBytes: number;
   /**
@@ -83,7 +85,7 @@ const open = { count: 0, readers: new WeakSet<WindowReader>() };
  * window; `keepBytes` limits the size of the cache.
  */
 export function windowReader(options: WindowReaderOptions): WindowReader {
-  const { source, layout, fill, keepBytes, threads } = options;
+  const { source, layout, fill, unread, keepBytes, threads } = options;
   const kept = keptBlocks(keepBytes);
   const cachedBand = joinCache(options);
   let hasRead = false;
@@ -127,6 +129,7 @@ export function windowReader(options: WindowReaderOptions): WindowReader {
     const found = await cachedBand?.take(name);
     if (found !== undefined) return found;
     const cells = takeCells(length, room);
+    if (unread !== undefined) fillCells(cells, unread);
     const read = (others: readonly BandTarget[]): Promise<void> => {
       const targets = [{ cells, position: layout.position, fill }, ...others];
       return readPieces({ source, layout, targets, place, kept, signal }, pieces);
@@ -264,6 +267,11 @@ function unfilled({ layout, targets, place }: Reading, pieces: readonly Piece[])
     for (const { cells, fill } of targets) fillPiece(cells.subarray(start), window, layout, piece, fill);
     return false;
   });
+}
+
+function fillCells(cells: Cells, value: number): void {
+  if (cells instanceof BigInt64Array || cells instanceof BigUint64Array) cells.fill(BigInt(value));
+  else cells.fill(value);
 }
 
 /** Returns the rectangle of the raster that a piece covers. */
