@@ -19,6 +19,9 @@ export interface Patience {
 
 const PATIENCE: Patience = { stallMs: 20_000, attempts: 4, pauseMs: 250 };
 
+/** How often in a row a server may send nothing that has never answered. No work is lost with it. */
+const SILENT_ATTEMPTS = 2;
+
 /** Longest pause that a server may ask for. */
 const MAX_PAUSE_MS = 10_000;
 
@@ -47,7 +50,7 @@ interface Outcome {
  *
  * Every answer is checked against what was asked for, and against the version of the first one. What is missing of a range is
  * asked for again as long as bytes come; after some requests in a row of which next to nothing comes, the last fault is
- * the error.
+ * the error. A server that hangs and has never answered is given up after two requests, so that its user need not wait longer.
  */
 export class RemoteFile {
   /** The address as messages show it. */
@@ -61,6 +64,7 @@ export class RemoteFile {
   #url: URL;
   #version: Version = {};
   #readingWhole: Promise<void> | undefined;
+  #hasAnswered = false;
 
   /**
    * @param maxBytes - Maximum bytes of the file if the server sends it as a whole only.
@@ -116,7 +120,9 @@ export class RemoteFile {
 
   /** Waits before the next attempt, or throws the fault if there were enough. */
   async #wait(idle: number, { fault, pauseMs = 0 }: Outcome, other: () => FormatError, signal: AbortSignal) {
-    if (idle >= this.#patience.attempts) throw fault ?? other();
+    const isSilent = fault?.code === 'format/address-timeout' && !this.#hasAnswered;
+    const { attempts } = this.#patience;
+    if (idle >= (isSilent ? Math.min(SILENT_ATTEMPTS, attempts) : attempts)) throw fault ?? other();
     await pause(Math.max(this.#patience.pauseMs * 2 ** (idle - 1), Math.min(pauseMs, MAX_PAUSE_MS)), signal);
   }
 
@@ -127,7 +133,7 @@ export class RemoteFile {
     const read = { got: 0, hasAnswered: false };
     try {
       const answer = await this.#answer(start, end, watch.signal);
-      read.hasAnswered = true;
+      read.hasAnswered = this.#hasAnswered = true;
       watch.touch();
       if (answer.kind === 'fault') return { got: 0, ...answer };
       if (answer.kind === 'beyond') return this.#beyond(answer, start);
