@@ -1,6 +1,8 @@
 // Rules that say which file may import which. `npm run check` fails if a rule is broken. Imports of types count like
 // imports of values, because a reader has to follow both. ARCHITECTURE.md has a diagram of the floors (layers).
 
+import { builtinModules } from 'node:module';
+
 /** Path patterns of those floors (layers) whose name differs from the name of their folder. */
 const PLACES = {
   root: '^[^/]+\\.ts$',
@@ -65,6 +67,13 @@ export default {
         path: '^(primitives|graph|algorithms|backends/(analyses|common|reference|webgpu|failover|spilling))/',
       },
       to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'entry points for pages reach no Node',
+      comment: 'Whatever a page bundles, types included, gets what it needs of Node from the entry point for Node.',
+      severity: 'error',
+      from: { path: '^(formats/|backends/workers/)?page\\.ts$' },
+      to: { path: `^(node:)?(${builtinModules.join('|')})$`, reachable: true },
     },
     {
       name: 'packed rasters need no Node',

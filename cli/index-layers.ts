@@ -2,7 +2,7 @@ import { basename, extname } from 'node:path';
 import type { Note } from '../algorithms/notes.ts';
 import { type Domain, WORLD } from '../algorithms/quadrants/domain.ts';
 import { shortName, shortNamesApart } from '../algorithms/quoted-names.ts';
-import { withoutGz } from '../formats/bytes/gzip.ts';
+import { withoutGz } from '../formats/bytes/gzip-files.ts';
 import { isGeographicCrs, sameCrs } from '../formats/crs.ts';
 import type { PolygonLayer } from '../formats/polygons/polygon-layer.ts';
 import { UsageError } from '../formats/usage-error.ts';

@@ -1,11 +1,16 @@
 /**
- * Functions for Node that read rasters, zones, polygons, tables and videos from files, and write results to files.
+ * Functions that read rasters, zones, polygons, tables and videos from files, and write results to files.
+ *
+ * On pages there are `openGeoTiff`, `readZones`, `parseZones`, `openPolygonLayer` and `readPolygonLayer`, which read a `File` or
+ * `Blob` by slices, and the writers of zonal results: `zonalCsv`, `statisticsCsv`, `zonalJson`, `statisticsGeoJson` and
+ * `statisticsFlatGeobuf`. The other functions are for Node.
  *
  * @module
  */
 
 export type { Note } from '../algorithms/notes.ts';
 export { textAt, textColumnOf } from '../algorithms/text-column.ts';
+export type { BlobLike } from '../primitives/host/platform-types.ts';
 export { type FileElementsOptions, fileElements } from './bytes/file-elements.ts';
 export type { PoolThread } from './bytes/thread-pool.ts';
 export { type ComparePlot, comparePlot } from './charts/compare-plot.ts';

@@ -14,7 +14,7 @@ export function utf8Text(bytes: Uint8Array): string {
 export function latin1Text(bytes: Uint8Array, from = 0, to: number = bytes.length): string {
   let text = '';
   for (let at = from; at < to; at += PIECE)
-    text += String.fromCharCode(...bytes.subarray(at, Math.min(to, at + PIECE)));
+    text += String.fromCharCode.apply(null, bytes.subarray(at, Math.min(to, at + PIECE)) as unknown as number[]);
   return text;
 }
 

@@ -1,7 +1,13 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { type ByteSource, checkRange, truncated } from '../rasters/tiff/byte-source.ts';
 import { fileError } from './file-error.ts';
+
+/** The path or the address that a URL stands for. */
+export function nameOfUrl(url: URL): string {
+  return url.protocol === 'file:' ? fileURLToPath(url) : url.href;
+}
 
 /** Opens a regular file for reading at any position. */
 export async function openFileBytes(file: string): Promise<ByteSource> {

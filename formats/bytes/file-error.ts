@@ -1,4 +1,5 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { messageOf } from '../../primitives/checks/message-of.ts';
 
 /**
  * Converts an error of the file system to a `FormatError` with the file's name and a remedy. Returns other errors
@@ -60,6 +61,15 @@ function isAddress(file: string): FormatError {
 function systemCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The error of a part of a blob that cannot be read, such as one of a file that was changed after it was chosen. */
+export function unreadableBlob(file: string, cause: unknown): FormatError {
+  return new FormatError('format/unreadable-file', `The file cannot be read (${messageOf(cause)}).`, {
+    place: { file },
+    remedy: 'Choose the file again: it may have been changed or taken away.',
+    cause,
+  });
 }
 
 function unreadable(file: string, error: unknown): FormatError {

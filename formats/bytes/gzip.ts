@@ -2,18 +2,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { constants, createGunzip, gunzip, gunzipSync } from 'node:zlib';
-import { FormatError } from '../../primitives/checks/errors.ts';
 import { fileTooLarge } from '../memory.ts';
-
-/** Whether bytes begin with the magic number of gzip. */
-export function isGzip(bytes: Uint8Array): boolean {
-  return bytes[0] === 0x1f && bytes[1] === 0x8b;
-}
-
-/** The name of a file without the extension `.gz`. A name that has no such extension is returned unchanged. */
-export function withoutGz(name: string): string {
-  return name.replace(/\.gz$/i, '');
-}
+import { badGzip, isGzip } from './gzip-files.ts';
 
 const gunzipAsync = promisify(gunzip);
 
@@ -93,11 +83,5 @@ function gunzipError(cause: unknown, file: string, max: number): unknown {
   const { code } = cause as NodeJS.ErrnoException;
   if (code === 'ERR_BUFFER_TOO_LARGE') return fileTooLarge(file, max + 1, max);
   if (code?.startsWith('Z_') !== true) return cause;
-  return new FormatError('format/bad-gzip', 'The gzip stream is damaged or cut off.', {
-    expected: 'a whole gzip stream',
-    got: (cause as Error).message,
-    remedy: 'Fetch or write the file again.',
-    place: { file },
-    cause,
-  });
+  return badGzip(file, cause);
 }

@@ -1,4 +1,3 @@
-import { crc32, inflateRawSync } from 'node:zlib';
 import { quoteName } from '../../algorithms/quoted-names.ts';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { fileTooLarge } from '../memory.ts';
@@ -155,13 +154,21 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
+/** What unpacking asks of Node or of a page. */
+export interface Unzip {
+  /** Decompresses deflate without a head to at most `max` bytes. Throws if it is damaged; what is more may be cut off. */
+  inflateRaw(bytes: Uint8Array, max: number): Uint8Array;
+  /** The CRC-32 of bytes. */
+  crc32(bytes: Uint8Array): number;
+}
+
 /**
  * Unpacks a file of an archive. Never unpacks more bytes than the directory states.
  *
  * @throws FormatError `format/unsupported-zip` for a file that is encrypted or packed otherwise than by deflate,
  * `format/malformed-zip` if it does not unpack to what the directory states.
  */
-export async function unzipped(source: ByteSource, entry: ZipEntry): Promise<Uint8Array> {
+export async function unzipped(source: ByteSource, entry: ZipEntry, unpack: Unzip): Promise<Uint8Array> {
   const { file, size: total } = source;
   const { method, flags, packed, size, start, crc } = entry;
   const what = quoteName(entry.name);
@@ -172,17 +179,17 @@ export async function unzipped(source: ByteSource, entry: ZipEntry): Promise<Uin
   if (head?.getUint32(0, true) !== LOCAL) throw malformed(file, `${what} at byte ${start}`, 'none');
   const from = start + LOCAL_BYTES + head.getUint16(26, true) + head.getUint16(28, true);
   if (from + packed > total) throw malformed(file, `${packed} bytes of ${what}`, `${Math.max(0, total - from)}`);
-  const bytes = unpackedBytes(await source.read(from, packed), method, size);
-  if (bytes?.length !== size || crc32(bytes) >>> 0 !== crc) {
+  const bytes = unpackedBytes(await source.read(from, packed), method, size, unpack);
+  if (bytes?.length !== size || unpack.crc32(bytes) !== crc) {
     throw malformed(file, `${size} bytes of ${what}, with the stated checksum`, 'others');
   }
   return bytes;
 }
 
-function unpackedBytes(bytes: Uint8Array, method: number, size: number): Uint8Array | undefined {
+function unpackedBytes(bytes: Uint8Array, method: number, size: number, unpack: Unzip): Uint8Array | undefined {
   if (method === STORED) return bytes;
   try {
-    return inflateRawSync(bytes, { maxOutputLength: Math.max(1, size) });
+    return unpack.inflateRaw(bytes, size);
   } catch {
     return undefined;
   }

@@ -1,24 +1,30 @@
+import { latin1Text } from '../bytes/byte-arrays.ts';
+
 /** Decodes the bytes of a text. */
 export type DecodeText = (bytes: Uint8Array) => string;
+
+/** The decoder of a code page by its name in iconv-lite; undefined if the platform does not know it. */
+export type DecoderOf = (name: string) => Promise<DecodeText | undefined>;
 
 /**
  * Returns the decoder for a code page as `.cpg` files name it: `UTF-8`, `936`, `CP936`, `GBK`, `OEM 850`, `ANSI 1251`,
  * `ISO 8859-1`, `88591`, `LDID/19`. Undefined if the page is not known.
  */
-export async function decoderOfPage(label: string): Promise<DecodeText | undefined> {
+export async function decoderOfPage(label: string, decoderOf: DecoderOf): Promise<DecodeText | undefined> {
   const name = label.toLowerCase().replace(/[^a-z0-9]/g, '');
   const language = /^ldid(\d+)$/.exec(name);
-  if (language !== null) return decoderOfLanguage(Number(language[1]));
+  if (language !== null) return decoderOfLanguage(Number(language[1]), decoderOf);
   if (/^(cp)?(utf8|65001)$/.test(name)) return decoderOf('utf8');
   const page = /^(?:ansi|oem|windows|win|codepage|cp|ibm|ms|dos)?(\d{3,6})$/.exec(name)?.[1];
   if (page?.startsWith('8859')) return decoderOf(`iso${page}`);
-  return (page === undefined ? undefined : await decoderOf(`cp${page}`)) ?? decoderOf(page ?? name);
+  const numbered = page === undefined ? undefined : await decoderOf(nameOfPage(`cp${page}`));
+  return numbered ?? (name === '' ? undefined : decoderOf(nameOfPage(page ?? name)));
 }
 
 /** Returns the decoder for the language byte of a dBASE file. Undefined if the byte names no page, or an unknown one. */
-export async function decoderOfLanguage(byte: number): Promise<DecodeText | undefined> {
+export async function decoderOfLanguage(byte: number, decoderOf: DecoderOf): Promise<DecodeText | undefined> {
   const page = Object.entries(LANGUAGES).find(([, bytes]) => bytes.includes(byte))?.[0];
-  return page === undefined ? undefined : decoderOf(`cp${page}`);
+  return page === undefined ? undefined : decoderOf(nameOfPage(`cp${page}`));
 }
 
 /**
@@ -73,13 +79,14 @@ const OTHERS: ReadonlyMap<string, string> = new Map([
   ['cp10082', 'maccroatian'],
 ]);
 
-/** Encodings of iconv-lite that are not code pages of texts. */
-const NO_PAGES: ReadonlySet<string> = new Set(['hex', 'base64', 'binary', 'internal', 'system']);
+function nameOfPage(page: string): string {
+  return OTHERS.get(page) ?? page;
+}
 
-async function decoderOf(wanted: string): Promise<DecodeText | undefined> {
-  const name = OTHERS.get(wanted) ?? wanted;
-  // The tables are loaded only for files that need them.
-  const { default: iconv } = await import('iconv-lite');
-  if (name === '' || NO_PAGES.has(name) || !iconv.encodingExists(name)) return undefined;
-  return (bytes) => iconv.decode(bytes, name, { stripBOM: false });
+/** Bytes 0x80 to 0x9f of Windows-1252. Node 20 has no `TextDecoder` that decodes them. */
+const WESTERN = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
+/** Decodes Windows-1252, in which every byte is a character. */
+export function westernText(bytes: Uint8Array): string {
+  return latin1Text(bytes).replace(/[\x80-\x9f]/g, (letter) => WESTERN[letter.charCodeAt(0) - 0x80]!);
 }

@@ -5,8 +5,8 @@ import { truncated } from '../rasters/tiff/byte-source.ts';
 import { missingColumn } from '../text/record-name.ts';
 import { attributeColumns } from './attribute-columns.ts';
 import { type ByteWindow, bytesThere, need, offsetOf, withWindow } from './byte-window.ts';
-import { decoderOfLanguage, decoderOfPage, namesPage } from './code-pages.ts';
-import { type LayerInput, readWhole } from './layer-input.ts';
+import { decoderOfLanguage, decoderOfPage, namesPage, westernText } from './code-pages.ts';
+import { type LayerInput, platformOf, readWhole } from './layer-input.ts';
 import type { Reading } from './layer-reading.ts';
 
 /**
@@ -52,7 +52,7 @@ export function openAttributes(input: LayerInput, reading: Reading): Steps<Attri
 
 function* startTable(window: ByteWindow, input: LayerInput, reading: Reading): Steps<AttributeTable> {
   yield* requireBytes(window, input, 32);
-  const { decode, unknownPage } = yield* decoderOf(input, window.bytes[window.at + LANGUAGE]!);
+  const { decode, unknownPage } = yield* decoderFor(input, window.bytes[window.at + LANGUAGE]!);
   const head = viewOf(window.bytes);
   const records = head.getUint32(window.at + 4, true);
   const headBytes = head.getUint16(window.at + 8, true);
@@ -177,23 +177,23 @@ type Decoder = (bytes: Uint8Array, start: number, length: number) => string | nu
  * the language byte of the table states. Without either, a value is decoded as UTF-8 or, if it is not valid UTF-8, as
  * Windows-1252. `unknownPage` is what the `.cpg` file or, without it, the language byte states, if it is unknown.
  */
-function* decoderOf(
+function* decoderFor(
   input: LayerInput,
   language: number,
 ): Steps<{ readonly decode: Decoder; readonly unknownPage: string | undefined }> {
   const beside = yield* wait(input.beside('.cpg'));
   const written = beside === undefined ? '' : utf8Text(yield* readWhole(beside, 1024));
   const label = written.replace(/^\uFEFF/, '').trim();
-  const stated = label === '' ? undefined : yield* wait(decoderOfPage(label));
-  const page = stated ?? (yield* wait(decoderOfLanguage(language)));
+  const { decoderOf } = platformOf(input);
+  const stated = label === '' ? undefined : yield* wait(decoderOfPage(label, decoderOf));
+  const page = stated ?? (yield* wait(decoderOfLanguage(language, decoderOf)));
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const western = new TextDecoder('windows-1252');
   const decode: Decoder = (bytes, start, length) => {
     const field = bytes.subarray(start, start + length);
     const end = field.indexOf(0);
     // A zero byte ends a text.
     const part = end === -1 ? field : field.subarray(0, end);
-    const text = page?.(part) ?? (isUtf8(strict, part) ? strict : western).decode(part);
+    const text = page?.(part) ?? utf8TextOf(strict, part) ?? westernText(part);
     const trimmed = text.replace(/^ +| +$/g, '');
     return trimmed === '' ? null : trimmed;
   };
@@ -201,12 +201,11 @@ function* decoderOf(
   return { decode, unknownPage: told === '' || (label === '' ? page : stated) !== undefined ? undefined : told };
 }
 
-function isUtf8(decoder: TextDecoder, bytes: Uint8Array): boolean {
+function utf8TextOf(decoder: TextDecoder, bytes: Uint8Array): string | undefined {
   try {
-    decoder.decode(bytes);
-    return true;
+    return decoder.decode(bytes);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -1,6 +1,5 @@
 import { beginsWith } from '../bytes/byte-arrays.ts';
-import { wait } from '../bytes/steps.ts';
-import type { PolygonFormat } from './polygon-format.ts';
+import { openOnNode, type PolygonFormat } from './polygon-format.ts';
 
 const SQLITE_MAGIC: Uint8Array = new TextEncoder().encode('SQLite format 3\0');
 
@@ -14,8 +13,5 @@ export const GEOPACKAGE: PolygonFormat = {
   isLayered: true,
   needsFile: true,
   tells: ({ head }) => beginsWith(head, 0, SQLITE_MAGIC),
-  *open(input, options) {
-    const { openGeoPackage } = yield* wait(import('./geopackage-layer.ts'));
-    return yield* openGeoPackage(input, options);
-  },
+  open: openOnNode('geopackage'),
 };

@@ -1,6 +1,5 @@
 import { beginsWith } from '../bytes/byte-arrays.ts';
-import { wait } from '../bytes/steps.ts';
-import type { PolygonFormat } from './polygon-format.ts';
+import { openOnNode, type PolygonFormat } from './polygon-format.ts';
 
 const PARQUET_MAGIC: Uint8Array = new TextEncoder().encode('PAR1');
 
@@ -14,8 +13,5 @@ export const GEOPARQUET: PolygonFormat = {
   needsFile: true,
   hasColumns: true,
   tells: ({ head }) => beginsWith(head, 0, PARQUET_MAGIC),
-  *open(input, options) {
-    const { openGeoParquet } = yield* wait(import('./geoparquet-layer.ts'));
-    return yield* openGeoParquet(input, options);
-  },
+  open: openOnNode('geoparquet'),
 };

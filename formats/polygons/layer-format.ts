@@ -1,7 +1,7 @@
-import { extname } from 'node:path';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import { latin1Text } from '../bytes/byte-arrays.ts';
-import { withoutGz } from '../bytes/gzip.ts';
+import { withoutGz } from '../bytes/gzip-files.ts';
+import { endingOf } from '../bytes/path-names.ts';
 import type { Steps } from '../bytes/steps.ts';
 import { beginsArray, beginsObject, skipJsonSpace } from '../result-sets/json-spans.ts';
 import { type ByteWindow, closeWindow, need, openWindow } from './byte-window.ts';
@@ -40,11 +40,7 @@ function* startOf(window: ByteWindow, file: string): Steps<FileStart> {
     : beginsArray(head, start)
       ? 'collection'
       : undefined;
-  return { head, start, json, ending: endingOf(file), window };
-}
-
-function endingOf(file: string): string {
-  return extname(withoutGz(file)).toLowerCase();
+  return { head, start, json, ending: endingOf(withoutGz(file)).toLowerCase(), window };
 }
 
 /**

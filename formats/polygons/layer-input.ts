@@ -1,14 +1,21 @@
-import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
-import { basename, dirname, extname, join } from 'node:path';
 import { FormatError } from '../../primitives/checks/errors.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
-import { joinedArrays } from '../bytes/byte-arrays.ts';
-import { fileError } from '../bytes/file-error.ts';
-import { gunzipBlocks, isGzip, unpacked } from '../bytes/gzip.ts';
-import { readBounded } from '../bytes/read-bounded.ts';
+import { joinedArrays, viewOf } from '../bytes/byte-arrays.ts';
+import { isGzip } from '../bytes/gzip-files.ts';
 import { eachOf, type Steps } from '../bytes/steps.ts';
+import type { Unzip } from '../bytes/zip.ts';
 import { type ByteSource, checkRange, truncated } from '../rasters/tiff/byte-source.ts';
+import type { DecoderOf } from './code-pages.ts';
 import type { AttributeReader } from './zone-attributes.ts';
+
+/** What readers of layers ask of Node or of a page. */
+export interface LayerPlatform extends Unzip {
+  /** Decompresses a stream of gzip, to blocks of `length` bytes or so. */
+  gunzip(packed: AsyncIterable<Uint8Array>, file: string, length: number): AsyncIterable<Uint8Array>;
+  readonly decoderOf: DecoderOf;
+  /** Imports the readers of formats that only Node reads, by the names of these. */
+  readonly readers: Readonly<Record<string, () => Promise<unknown>>>;
+}
 
 /** A file as a stream of bytes. The stream can be started several times. */
 export interface LayerInput {
@@ -22,6 +29,8 @@ export interface LayerInput {
   /** Where the file is on disk, if {@link LayerInput.blocks} are its bytes. */
   readonly path?: string | undefined;
   readonly gzipped?: boolean | undefined;
+  /** Undefined for a text, which needs none of it. */
+  readonly platform?: LayerPlatform | undefined;
   /** Maximum bytes of memory that a reader may use. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
   /**
@@ -43,17 +52,46 @@ const LATER_BLOCK_BYTES = 2 ** 16;
 /** Part of the memory limit that a block may take, and the smallest block. */
 const [BLOCK_PART, LEAST_BLOCK_BYTES] = [64, 64];
 
-/** Opens a regular file. A gzipped file is decompressed while it is read. */
-export async function fileInput(file: string, memoryBytes?: number): Promise<LayerInput> {
-  const { size, gzipped } = await lookAt(file, await sizeOf(file));
+/** A file that is stored: on disk, or in a blob. */
+export interface StoredFile extends Pick<LayerInput, 'file' | 'size' | 'path' | 'beside'> {
+  /** Reads up to `length` bytes at a position. */
+  read(offset: number, length: number): Promise<Uint8Array>;
+  /** Reads the bytes from a position on, in blocks of `length` bytes. */
+  blocks(length: number, signal: AbortSignal | undefined, from: number): AsyncIterable<Uint8Array>;
+}
+
+/** The input that a stored file is. A gzipped file is decompressed while it is read. */
+export async function storedInput(
+  stored: StoredFile,
+  platform: LayerPlatform,
+  memoryBytes: number | undefined,
+): Promise<LayerInput> {
+  const { file, path, beside } = stored;
+  const { size, gzipped } = await lookAt(stored);
   const most = Math.max(LEAST_BLOCK_BYTES, Math.floor((memoryBytes ?? Number.POSITIVE_INFINITY) / BLOCK_PART));
   const length = Math.min(BLOCK_BYTES, most);
   const blocks: LayerInput['blocks'] = (signal, from = 0) =>
     gzipped
-      ? gunzipBlocks(blocksOf(file, length, signal), file, length)
-      : blocksOf(file, from === 0 ? length : Math.min(LATER_BLOCK_BYTES, length), signal, from);
-  const path = gzipped ? undefined : file;
-  return { file, path, size, gzipped, memoryBytes, blocks, beside: (ending) => fileBeside(file, ending, memoryBytes) };
+      ? platform.gunzip(stored.blocks(length, signal, 0), file, length)
+      : stored.blocks(from === 0 ? length : Math.min(LATER_BLOCK_BYTES, length), signal, from);
+  return { file, path: gzipped ? undefined : path, size, gzipped, platform, memoryBytes, blocks, beside };
+}
+
+/**
+ * Finds out whether a file is gzipped, and its unpacked size. The last four bytes of a gzipped file are the unpacked
+ * size modulo 2^32.
+ */
+async function lookAt(stored: StoredFile): Promise<{ readonly size: number; readonly gzipped: boolean }> {
+  const { size } = stored;
+  if (!isGzip(await stored.read(0, 2))) return { size, gzipped: false };
+  const end = await stored.read(Math.max(0, size - 4), 4);
+  return { size: end.length < 4 ? size : Math.max(size, viewOf(end).getUint32(0, true)), gzipped: true };
+}
+
+/** The platform of an input that is not a text. Formats of which texts are not read (`needsFile`) may ask for it. */
+export function platformOf({ platform }: LayerInput): LayerPlatform {
+  if (platform === undefined) throw new Error('Formats that are read from texts need no platform.');
+  return platform;
 }
 
 /** Bytes in memory, such as those of a text. They have no companion files. */
@@ -68,99 +106,6 @@ export function bytesInput(bytes: Uint8Array, file: string, memoryBytes?: number
     },
     beside: () => undefined,
   };
-}
-
-/** Opens a file. One that can be read only once, such as a pipe, is held in memory. */
-export async function anyInput(file: string, memoryBytes?: number): Promise<LayerInput> {
-  const found = await stat(file).catch(() => undefined);
-  if (found === undefined || found.isFile() || found.isDirectory()) return fileInput(file, memoryBytes);
-  return bytesInput(await readPiped(file, memoryBytes), file, memoryBytes);
-}
-
-/** The bytes of a pipe, unpacked if they are gzipped. */
-async function readPiped(file: string, max: number = Number.POSITIVE_INFINITY): Promise<Uint8Array> {
-  try {
-    return await unpacked(await readBounded(file, max), file, max);
-  } catch (error) {
-    throw fileError(file, error);
-  }
-}
-
-/**
- * Finds out whether a file is gzipped, and its unpacked size. The last four bytes of a gzipped file are the unpacked
- * size modulo 2^32.
- */
-async function lookAt(file: string, size: number): Promise<{ readonly size: number; readonly gzipped: boolean }> {
-  try {
-    await using handle = await open(file, 'r');
-    const ends = Buffer.alloc(6);
-    await handle.read(ends, 0, 2, 0);
-    if (!isGzip(ends)) return { size, gzipped: false };
-    await handle.read(ends, 2, 4, Math.max(0, size - 4));
-    return { size: Math.max(size, ends.readUInt32LE(2)), gzipped: true };
-  } catch (error) {
-    throw fileError(file, error);
-  }
-}
-
-async function sizeOf(file: string): Promise<number> {
-  const found = await stat(file).catch((error: unknown) => {
-    throw fileError(file, error);
-  });
-  if (found.isFile()) return found.size;
-  const [sentence, remedy] = found.isDirectory()
-    ? ['This is a directory.', 'Name a file inside it.']
-    : ['This is no regular file, so it cannot be read twice.', 'Name a file on disk.'];
-  throw new FormatError('format/not-a-file', sentence, { place: { file }, remedy });
-}
-
-async function* blocksOf(
-  file: string,
-  length: number,
-  signal?: AbortSignal,
-  from = 0,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  let handle: FileHandle | undefined;
-  try {
-    signal?.throwIfAborted();
-    handle = await open(file, 'r');
-    let [block, other] = [new Uint8Array(length), new Uint8Array(length)];
-    let reading = readInto(handle, block, from);
-    let next = from;
-    for (;;) {
-      const { bytesRead } = await reading;
-      signal?.throwIfAborted();
-      if (bytesRead === 0) return;
-      // Start to read the next block, while the consumer processes this one.
-      next += bytesRead;
-      reading = readInto(handle, other, next);
-      yield block.subarray(0, bytesRead);
-      [block, other] = [other, block];
-    }
-  } catch (error) {
-    throw fileError(file, error);
-  } finally {
-    await handle?.close();
-  }
-}
-
-function readInto(handle: FileHandle, block: Uint8Array, from: number): Promise<{ bytesRead: number }> {
-  const reading = handle.read(block, 0, block.length, from);
-  // `blocksOf` awaits `reading` and handles its error. If the consumer stops early, nothing awaits `reading`, and this
-  // handler prevents an unhandled rejection.
-  reading.catch(() => {});
-  return reading;
-}
-
-/**
- * Finds a companion file by its extension. If no file has exactly the wanted name, lower and upper case are not
- * distinguished, as on some file systems.
- */
-async function fileBeside(file: string, ending: string, memoryBytes?: number): Promise<LayerInput | undefined> {
-  const wanted = basename(file, extname(file)) + ending;
-  const names = await readdir(dirname(file));
-  const name = names.includes(wanted) ? wanted : names.find((other) => other.toLowerCase() === wanted.toLowerCase());
-  return name === undefined ? undefined : fileInput(join(dirname(file), name), memoryBytes);
 }
 
 /** Reads all bytes of a small file, such as a companion file. Throws if it has more than `max` bytes. */

@@ -3,11 +3,12 @@ import { finished } from '../bytes/steps.ts';
 import { isGeographicCrs } from '../crs.ts';
 import type { TableFile } from '../tables/table-file.ts';
 import { UsageError } from '../usage-error.ts';
+import { fileInput } from './file-input.ts';
 import { formatOf } from './layer-format.ts';
-import { fileInput, type LayerInput, layerBytes } from './layer-input.ts';
-import { openLayer } from './open-polygon-layer.ts';
+import { type LayerInput, layerBytes } from './layer-input.ts';
 import type { PolygonFormat } from './polygon-format.ts';
 import type { PolygonLayer, PolygonLayerOptions } from './polygon-layer.ts';
+import { openLayer } from './read-layer.ts';
 
 /** Names of columns of coordinates: with one of each list, a Parquet file is a table of points. */
 export type CoordinateNames = readonly (readonly string[])[];

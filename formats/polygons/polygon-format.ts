@@ -1,6 +1,7 @@
-import type { Steps } from '../bytes/steps.ts';
+import { FormatError } from '../../primitives/checks/errors.ts';
+import { type Steps, wait } from '../bytes/steps.ts';
 import type { ByteWindow } from './byte-window.ts';
-import type { LayerInput } from './layer-input.ts';
+import { type LayerInput, platformOf } from './layer-input.ts';
 import type { OpenedFormat } from './layer-reading.ts';
 import type { PolygonLayerFormat, PolygonLayerOptions } from './polygon-layer.ts';
 
@@ -45,4 +46,21 @@ export interface PolygonFormat {
   /** Whether a file is of this format, judged by its content. */
   tells(file: FileStart): boolean | Steps<boolean>;
   open(input: LayerInput, options: PolygonLayerOptions): Steps<OpenedFormat>;
+}
+
+/** Opens a format whose reader needs Node. */
+export function openOnNode(name: PolygonLayerFormat): PolygonFormat['open'] {
+  return function* (input, options) {
+    const load = platformOf(input).readers[name];
+    if (load === undefined) {
+      throw new FormatError('format/needs-node', `Pages do not read ${name}.`, {
+        expected: 'GeoJSON, TopoJSON, FlatGeobuf, a Shapefile, WKT or CSV',
+        got: name,
+        remedy: 'Convert it, for example with ogr2ogr, or read it in Node.',
+        place: { file: input.file },
+      });
+    }
+    const open = (yield* wait(load())) as PolygonFormat['open'];
+    return yield* open(input, options);
+  };
 }

@@ -1,7 +1,16 @@
 import type { Zones } from '../../algorithms/geometry/polygons.ts';
 import type { Note } from '../../algorithms/notes.ts';
-import { aPositive, aText, aWord, type Kind, optional, someOptions } from '../../primitives/checks/kinds.ts';
-import type { AbortSignal } from '../../primitives/host/platform-types.ts';
+import {
+  anArrayOf,
+  anInstance,
+  aPositive,
+  aText,
+  aWord,
+  type Kind,
+  optional,
+  someOptions,
+} from '../../primitives/checks/kinds.ts';
+import type { AbortSignal, BlobLike } from '../../primitives/host/platform-types.ts';
 import type { ZoneAttribute } from './zone-attributes.ts';
 
 /** The formats of polygon layers. `geojson-lines` has one Feature or geometry per line. */
@@ -61,6 +70,11 @@ export interface PolygonLayerOptions {
    */
   readonly onBadRecord?: 'stop' | 'skip' | undefined;
   /**
+   * Files that stand beside a `File`, such as those that were dropped with it: of a Shapefile `.dbf`, `.shx`, `.prj` and
+   * `.cpg`, found by their names. Beside a file on disk they are found in its folder.
+   */
+  readonly beside?: readonly BlobLike[] | undefined;
+  /**
    * Maximum bytes of memory for reading. A single record may have a sixteenth of this number of bytes. Default: records
    * are limited only by the maximum length of a string.
    */
@@ -75,6 +89,7 @@ export const LAYER_OPTIONS: Kind = someOptions<PolygonLayerOptions>({
   crs: optional(aText),
   antimeridian: optional(aWord(['as-written', 'unwrap'])),
   onBadRecord: optional(aWord(['stop', 'skip'])),
+  beside: optional(anArrayOf(anInstance(Blob))),
   memoryBytes: optional(aPositive()),
 });
 

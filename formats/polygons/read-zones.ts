@@ -1,10 +1,8 @@
-import { requireArguments } from '../../primitives/checks/arguments.ts';
-import { aText, type Kind, someOptions } from '../../primitives/checks/kinds.ts';
-import { finished } from '../bytes/steps.ts';
-import { anyInput } from './layer-input.ts';
-import { type ReadZones, ZONE_OPTIONS, type ZoneOptions, zonesIn } from './zones.ts';
-
-const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
+import type { BlobLike } from '../../primitives/host/platform-types.ts';
+import { anyInput } from './file-input.ts';
+import { readZonesOn } from './layer-files.ts';
+import { nodeLayers } from './node-layers.ts';
+import type { ReadZones, ZoneOptions } from './zones.ts';
 
 /**
  * Reads zones from a file of polygons of any format that `openPolygonLayer` reads: GeoJSON, GeoJSON with one Feature or
@@ -33,6 +31,9 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * equal names the first, with the note `zones/repeated-attributes`. Dates are texts such as `2026-11-30`. `zones/attributes-as-text` notes attributes whose values
  * differ in kind, `zones/unread-attributes` those whose type is not read (bytes and memos).
  *
+ * A `Blob` or `File` is read by slices; the files beside it are given as `options.beside`. On a page files have no path, and
+ * GeoParquet and GeoPackage throw `format/needs-node`.
+ *
  * @throws FormatError if the file is missing, of an unknown format, or damaged (errors of JSON have line and column); also
  * if it has points or lines but no polygons (`format/not-polygon`), or if a feature lacks the property `options.id`, or
  * all lack one of `options.attributes`.
@@ -45,7 +46,6 @@ const OPTIONS: Kind = someOptions<ZoneOptions>(ZONE_OPTIONS);
  * const { zones, notes } = await readZones('examples/counties-10m.json', { layer: 'counties' });
  * zones.names[0]; // '04015'
  */
-export async function readZones(file: string, options: ZoneOptions = {}): Promise<ReadZones> {
-  requireArguments('readZones', { file, options }, { file: aText, options: OPTIONS });
-  return finished(zonesIn(await anyInput(file, options.memoryBytes), options));
+export function readZones(file: string | BlobLike, options: ZoneOptions = {}): Promise<ReadZones> {
+  return readZonesOn({ platform: nodeLayers, openPath: anyInput }, file, options);
 }

@@ -4,7 +4,7 @@ import { unzipped, type ZipEntry, zipEntries } from '../bytes/zip.ts';
 import { overMemory } from '../memory.ts';
 import { closeWindow, openWindow } from './byte-window.ts';
 import { chooseLayer } from './choose-layer.ts';
-import { bytesInput, type LayerInput, layerBytes } from './layer-input.ts';
+import { bytesInput, type LayerInput, layerBytes, platformOf } from './layer-input.ts';
 import type { OpenedFormat } from './layer-reading.ts';
 import type { PolygonLayerOptions } from './polygon-layer.ts';
 import { SHAPEFILE } from './shapefile.ts';
@@ -33,10 +33,13 @@ export function* openZippedShapefile(input: LayerInput, { layer }: PolygonLayerO
   const needed = parts.reduce((sum, { size, packed }) => sum + size + packed, 0);
   if (needed > memoryBytes) throw tooLarge(needed, path, memoryBytes, file);
   const files = new Map<string, Uint8Array>();
-  for (const part of parts) files.set(endingOf(part.name), yield* wait(unzipped(layerBytes(input), part)));
+  for (const part of parts)
+    files.set(endingOf(part.name), yield* wait(unzipped(layerBytes(input), part, platformOf(input))));
   const inputOf = (ending: string): LayerInput | undefined => {
     const bytes = files.get(ending);
-    return bytes && { ...bytesInput(bytes, `${file}/${path}${ending}`, input.memoryBytes), beside };
+    return (
+      bytes && { ...bytesInput(bytes, `${file}/${path}${ending}`, input.memoryBytes), platform: input.platform, beside }
+    );
   };
   const beside = async (ending: string): Promise<LayerInput | undefined> => inputOf(ending);
   const inside = inputOf('.shp')!;

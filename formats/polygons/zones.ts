@@ -1,6 +1,7 @@
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import {
   anArrayOf,
+  anInstance,
   aPositive,
   aText,
   aWord,
@@ -10,11 +11,12 @@ import {
   optional,
   someOptions,
 } from '../../primitives/checks/kinds.ts';
+import type { BlobLike } from '../../primitives/host/platform-types.ts';
 import { finishedNow, type Steps } from '../bytes/steps.ts';
 import type { OnBadRecord } from '../left-out.ts';
 import { bytesInput, type LayerInput } from './layer-input.ts';
-import { readAll } from './open-polygon-layer.ts';
 import type { ReadZones } from './polygon-layer.ts';
+import { readAll } from './read-layer.ts';
 import { attributeReader, type ChosenAttributes } from './zone-attributes.ts';
 
 export type { ReadZones } from './polygon-layer.ts';
@@ -51,12 +53,17 @@ export interface ZoneOptions {
    * one that other zones have.
    */
   readonly attributes?: ChosenAttributes | undefined;
+  /**
+   * Files that stand beside a `File`, such as those that were dropped with it: of a Shapefile `.dbf`, `.shx`, `.prj` and
+   * `.cpg`, found by their names. Beside a file on disk they are found in its folder.
+   */
+  readonly beside?: readonly BlobLike[] | undefined;
   /** Maximum bytes of memory for reading. Default: unlimited. */
   readonly memoryBytes?: number | undefined;
 }
 
 /** Options for parsing zones from a text. */
-export interface ParseZonesOptions extends ZoneOptions {
+export interface ParseZonesOptions extends Omit<ZoneOptions, 'beside'> {
   /** Name of the text in error messages. Default `zones`. */
   readonly file?: string | undefined;
 }
@@ -70,9 +77,11 @@ export const ZONE_OPTIONS: FieldKinds<ZoneOptions> = {
   antimeridian: optional(aWord(['as-written', 'unwrap'])),
   onBadRecord: optional(aWord(['stop', 'skip'])),
   attributes: optional(eitherOf("'all', or a list of names", aWord(['all']), anArrayOf(aText))),
+  beside: optional(anArrayOf(anInstance(Blob))),
   memoryBytes: optional(aPositive()),
 };
-const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...ZONE_OPTIONS, file: optional(aText) });
+const { beside: _, ...OF_TEXTS } = ZONE_OPTIONS;
+const PARSE_OPTIONS: Kind = someOptions<ParseZonesOptions>({ ...OF_TEXTS, file: optional(aText) });
 
 /**
  * Reads zones from a text of GeoJSON, TopoJSON, or another text that {@link readZones} reads, like `readZones`.

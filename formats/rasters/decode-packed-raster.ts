@@ -3,6 +3,7 @@ import type { Note } from '../../algorithms/notes.ts';
 import { requireArguments } from '../../primitives/checks/arguments.ts';
 import { aFunction, aRecord, aSignal, aText, aWhole, optional, someOptions } from '../../primitives/checks/kinds.ts';
 import type { AbortSignal } from '../../primitives/host/platform-types.ts';
+import { openFileBytes } from '../bytes/file-bytes.ts';
 import { openBytes } from '../bytes/open-bytes.ts';
 import { UsageError } from '../usage-error.ts';
 import { type GeoTiffRaster, type TiffExtras, writeTiff } from './geotiff-writer.ts';
@@ -73,7 +74,7 @@ export async function decodePackedRaster(
   options: DecodePackedOptions = {},
 ): Promise<DecodedRaster> {
   requireArguments('decodePackedRaster', { input, output, options }, ARGUMENTS);
-  const source = await openBytes(input, { signal: options.signal });
+  const source = await openBytes(input, openFileBytes, { signal: options.signal });
   try {
     const file = await openPackedFile(source);
     const { layout, metadata } = file;

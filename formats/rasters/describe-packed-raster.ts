@@ -1,3 +1,4 @@
+import { openFileBytes } from '../bytes/file-bytes.ts';
 import { openBytes } from '../bytes/open-bytes.ts';
 import { checkBand } from './packed/check.ts';
 import { describePacked, type PackedFacts } from './packed/describe.ts';
@@ -10,7 +11,7 @@ export async function describeFile(
   signal?: AbortSignal,
   onTiles?: (done: number, total: number) => void,
 ): Promise<PackedFacts> {
-  const source = await openBytes(path, { signal });
+  const source = await openBytes(path, openFileBytes, { signal });
   try {
     const file = await openPackedFile(source);
     const facts = await describePacked(file);

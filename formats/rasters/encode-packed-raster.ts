@@ -18,6 +18,8 @@ import type { AbortSignal } from '../../primitives/host/platform-types.ts';
 import type { Context } from '../../primitives/index.ts';
 import { changedError } from '../bytes/addresses/address-errors.ts';
 import { stageOutputs } from '../bytes/atomic-write.ts';
+import { besideFile } from '../bytes/beside.ts';
+import { openFileBytes } from '../bytes/file-bytes.ts';
 import { isWebAddress } from '../bytes/file-error.ts';
 import { openBytes } from '../bytes/open-bytes.ts';
 import { type GeoTiffCells, openTurnedGeoTiff } from './geotiff.ts';
@@ -127,7 +129,7 @@ export async function encodeGeoTiff(
 ): Promise<EncodedRaster> {
   requireContextFor(options);
   const downloadBytes = (options.memoryBytes ?? MEMORY_BYTES) / 8;
-  const source = await openBytes(path, { downloadBytes, signal: options.signal });
+  const source = await openBytes(path, openFileBytes, { downloadBytes, signal: options.signal });
   try {
     if (isPackedRaster(await source.read(0, Math.min(MAGIC.length, source.size)))) throw packedAlready(source.file);
     const directory = await readDirectory(source);
@@ -210,7 +212,11 @@ async function encodeBands(
     }
   }
   const { width, height, sample } = layout!;
-  const beside = await readSideFile(onDisk, bands[0]!, []);
+  const beside = await readSideFile(
+    onDisk === undefined ? undefined : besideFile(onDisk, openFileBytes),
+    bands[0]!,
+    [],
+  );
   const bytes = await writer!.end({
     ...placement(place!),
     bands: stated,
@@ -255,7 +261,11 @@ async function bandMetadata(
   bands: number,
   raster: GeoTiffCells,
 ): Promise<BandMetadata> {
-  const beside: SideFile = await readSideFile(path, band, []);
+  const beside: SideFile = await readSideFile(
+    path === undefined ? undefined : besideFile(path, openFileBytes),
+    band,
+    [],
+  );
   const inFile = scalingTexts(await directory.text('gdalMetadata', MAX_GDAL_METADATA), band);
   const masks = raster.notes.filter(({ code }) => code === 'raster/mask').length;
   const isAlpha = bands > 1 && masks === 1 && (await hasAlpha(directory, band));

@@ -1,4 +1,5 @@
 import { messageOf } from '../../primitives/checks/message-of.ts';
+import { joinedArrays } from '../bytes/byte-arrays.ts';
 import type { CodecFaults } from '../bytes/codec-faults.ts';
 import { splitComponents } from './jpeg-components.ts';
 
@@ -46,10 +47,15 @@ export function readJpegHead(bytes: Uint8Array, faults: CodecFaults): JpegHead {
     if (marker !== MARKER.scan) continue;
     if (frame === undefined) throw faults.damaged('no size of its frame');
     const scans = bytes.subarray(end - segment.length);
-    const hasEnd = Buffer.from(scans.buffer, scans.byteOffset, scans.length).lastIndexOf(END) !== -1;
-    return { ...frame, hasEnd, saysRgb, segments, scans };
+    return { ...frame, hasEnd: hasEnd(scans), saysRgb, segments, scans };
   }
   throw faults.damaged('no data');
+}
+
+function hasEnd(scans: Uint8Array): boolean {
+  for (let at = scans.lastIndexOf(MARKER.end); at > 0; at = scans.lastIndexOf(MARKER.end, at - 1))
+    if (scans[at - 1] === 0xff) return true;
+  return false;
 }
 
 interface Segment {
@@ -127,8 +133,8 @@ const MAX_SCANS = 100;
 /** Maximum bytes that the decoder takes. It does not recover when it runs out of memory. */
 const MAX_BYTES = 2 ** 30;
 
-/** What is used of the package, which has no types. */
-interface Codec {
+/** What is used of the package `@cornerstonejs/codec-libjpeg-turbo-8bit`, which has no types. */
+interface JpegCodec {
   readonly JPEGDecoder: new () => {
     getEncodedBuffer(length: number): Uint8Array;
     decode(): void;
@@ -139,16 +145,18 @@ interface Codec {
 
 let loading: Promise<UnpackJpeg> | undefined;
 
+/** Imports the decoder's package. */
+export type ImportJpeg = () => Promise<{ default: () => Promise<JpegCodec> }>;
+
 /** Loads the decoder once, when it is first needed. */
-export function loadJpeg(): Promise<UnpackJpeg> {
-  loading ??= load();
+export function loadJpeg(importJpeg: ImportJpeg): Promise<UnpackJpeg> {
+  loading ??= load(importJpeg);
   return loading;
 }
 
-async function load(): Promise<UnpackJpeg> {
-  // @ts-expect-error: the package has no types.
-  const { default: open } = await import('@cornerstonejs/codec-libjpeg-turbo-8bit/decodewasmjs');
-  const { JPEGDecoder } = (await open()) as Codec;
+async function load(importJpeg: ImportJpeg): Promise<UnpackJpeg> {
+  const { default: open } = await importJpeg();
+  const { JPEGDecoder } = await open();
   const decode = (whole: Uint8Array, faults: CodecFaults): Uint8Array => {
     const decoder = new JPEGDecoder();
     try {
@@ -200,7 +208,7 @@ function checkCost({ width, height, components, isProgressive, scans }: JpegHead
  */
 function assembled({ components, segments, scans }: JpegHead, colours: JpegColours, tables: readonly Uint8Array[]) {
   const adobe = components === 3 ? [adobeSegment(colours === 'rgb' ? 1 : 0)] : [];
-  return Buffer.concat([START, ...adobe, ...tables, ...segments, scans, END]);
+  return joinedArrays([START, ...adobe, ...tables, ...segments, scans, END], Uint8Array);
 }
 
 const START: Uint8Array = Uint8Array.of(0xff, MARKER.start);

@@ -10,7 +10,8 @@ import {
   optional,
   someOptions,
 } from '../../primitives/checks/kinds.ts';
-import { nameOfUrl, openBytes } from '../bytes/open-bytes.ts';
+import { nameOfUrl, openFileBytes } from '../bytes/file-bytes.ts';
+import { openBytes } from '../bytes/open-bytes.ts';
 import { openPackedBand, type PackedBandOptions, type PackedRasterSource } from './packed/reader.ts';
 import { bytesInMemory } from './tiff/byte-source.ts';
 
@@ -47,7 +48,7 @@ export async function openPackedRaster(
   const source =
     input instanceof Uint8Array
       ? bytesInMemory(input)
-      : await openBytes(typeof input === 'string' ? input : nameOfUrl(input));
+      : await openBytes(typeof input === 'string' ? input : nameOfUrl(input), openFileBytes);
   try {
     return await openPackedBand(source, options);
   } catch (error) {

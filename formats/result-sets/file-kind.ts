@@ -1,4 +1,4 @@
-import { withoutGz } from '../bytes/gzip.ts';
+import { withoutGz } from '../bytes/gzip-files.ts';
 import { POLYGON_FORMATS } from '../polygons/polygon-formats.ts';
 import { needsFile } from './layer-tile.ts';
 import type { ResultSetFormat } from './result-set.ts';

@@ -1,10 +1,10 @@
 import { finishedNow, type Steps } from '../bytes/steps.ts';
 import { canonicalCrs } from '../crs.ts';
 import { bytesInput, type LayerInput } from '../polygons/layer-input.ts';
-import { readAll } from '../polygons/open-polygon-layer.ts';
 import type { PolygonFormat } from '../polygons/polygon-format.ts';
 import { POLYGON_FORMATS } from '../polygons/polygon-formats.ts';
 import type { PolygonLayerFormat } from '../polygons/polygon-layer.ts';
+import { readAll } from '../polygons/read-layer.ts';
 import type { PolygonTile, ResultSetFormat, TileParameters } from './result-set.ts';
 import {
   appendVertices,

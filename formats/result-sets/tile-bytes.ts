@@ -2,7 +2,7 @@ import { fileError } from '../bytes/file-error.ts';
 import { unpackedSync } from '../bytes/gzip.ts';
 import { readBoundedSync } from '../bytes/read-bounded.ts';
 import { finished } from '../bytes/steps.ts';
-import { fileInput } from '../polygons/layer-input.ts';
+import { fileInput } from '../polygons/file-input.ts';
 import { layerTile, needsFile } from './layer-tile.ts';
 import type { TileBytes } from './parse-messages.ts';
 import { parseTile } from './parse-tile.ts';

@@ -3,7 +3,7 @@ import { FormatError } from '../../primitives/checks/errors.ts';
 import { isPlain, isRecord } from '../../primitives/checks/given.ts';
 import { aFlag, aSignal, aText, aWord, optional, someOptions, where } from '../../primitives/checks/kinds.ts';
 import { openFileBytes } from '../bytes/file-bytes.ts';
-import { fileInput } from '../polygons/layer-input.ts';
+import { fileInput } from '../polygons/file-input.ts';
 import type { TableFile, TableFormat, TableOptions } from './table-file.ts';
 
 /**

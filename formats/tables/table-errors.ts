@@ -81,8 +81,9 @@ export function wideDecimal(index: number, units: bigint, scale: number): ValueF
 }
 
 /** The fault of bytes that are not UTF-8, in a column of strings. */
-export function noText(index: number, bytes: Buffer): ValueFault {
-  return new ValueFault(index, { expected: 'text in UTF-8', got: `the bytes ${bytes.toString('hex', 0, 12)}` });
+export function noText(index: number, bytes: Uint8Array): ValueFault {
+  const digits = Array.from(bytes.subarray(0, 12), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return new ValueFault(index, { expected: 'text in UTF-8', got: `the bytes ${digits}` });
 }
 
 /** The fields with the given names, in the order of the names. Without names, all fields. */

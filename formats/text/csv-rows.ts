@@ -1,8 +1,9 @@
 import { quoteName } from '../../algorithms/quoted-names.ts';
 import { type ErrorPlace, FormatError, type QuadrilleError } from '../../primitives/checks/errors.ts';
 import { latin1Text } from '../bytes/byte-arrays.ts';
+import { fileInput } from '../polygons/file-input.ts';
 import { numberEnd, readJsonNumber } from '../polygons/json-number.ts';
-import { fileInput, type LayerInput } from '../polygons/layer-input.ts';
+import type { LayerInput } from '../polygons/layer-input.ts';
 import { findHead, type Head, textOf } from '../tables/csv/head.ts';
 import { rowsOf } from '../tables/csv/rows.ts';
 import type { Fields } from '../tables/csv/scan.ts';

@@ -1,6 +1,7 @@
 import { type ErrorPlace, FormatError } from '../../primitives/checks/errors.ts';
 import type { CodecFaults } from '../bytes/codec-faults.ts';
 import { type JpegHead, loadJpeg, readJpegHead } from '../rasters/jpeg.ts';
+import { nodeCodecs } from '../rasters/tiff/node-codecs.ts';
 import { RGB, takeChannel, takeSamples } from './grey.ts';
 import type { VideoChannel } from './video.ts';
 import { CONVERT, frameChanged } from './video-error.ts';
@@ -19,7 +20,7 @@ export type JpegDecoder = (bytes: Uint8Array, place: ErrorPlace) => Uint8Array;
 
 /** Loads the JPEG decoder, and configures it for frames of the given size. */
 export async function jpegDecoder(size: FrameSize, channel: VideoChannel): Promise<JpegDecoder> {
-  const unpack = await loadJpeg();
+  const unpack = await loadJpeg(nodeCodecs.jpeg);
   const pixels = size.width * size.height;
   return (bytes, place) => {
     const faults = faultsAt(place);

@@ -4,6 +4,7 @@ import type { ByteSource } from '../rasters/tiff/byte-source.ts';
 import { decodeBlock } from '../rasters/tiff/decode.ts';
 import { damaged, type TiffDirectory } from '../rasters/tiff/directory.ts';
 import { type BandLayout, decodedRows, readLayout, rowBytes } from '../rasters/tiff/layout.ts';
+import { nodeCodecs } from '../rasters/tiff/node-codecs.ts';
 import { isGreyPalette, paletteTable, RGB, takeChannel, takeSamples } from './grey.ts';
 import type { Grey, VideoChannel } from './video.ts';
 import { checkSize } from './video-error.ts';
@@ -145,7 +146,7 @@ async function decodeBlocks(source: ByteSource, layout: BandLayout, shift: numbe
     const [offset, bytes] = [offsets[block]!, byteCounts[block]!];
     const size = decodedRows(layout, layout.height, block) * rowBytes(layout);
     const there = together?.slice(offset - start, offset - start + bytes) ?? (await source.read(offset + shift, bytes));
-    return (await decodeBlock(there, size, layout, source.file, block)) as Grey;
+    return (await decodeBlock(there, size, layout, nodeCodecs, source.file, block)) as Grey;
   });
   return settled(each);
 }

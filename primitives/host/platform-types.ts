@@ -16,6 +16,12 @@ export interface AbortSignalLike {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
+/** What the library needs of a `Blob` or a `File`, which also has a `name`. */
+export interface BlobLike {
+  readonly size: number;
+  slice(start?: number, end?: number): { arrayBuffer(): Promise<ArrayBuffer> };
+}
+
 /** A `URL`. */
 export type Url = typeof globalThis extends { URL: { prototype: infer Own } } ? Own : { readonly href: string };
 

@@ -35,7 +35,6 @@ export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, re
     'backends/workers/wasm/vector-operations.ts': ['vector(...operands)'],
   },
   'Pieces of a fixed length.': {
-    'formats/bytes/byte-arrays.ts': ['fromCharCode(...bytes.subarray(at, Math.min(to, at + PIECE)))'],
     'graph/remote/wire-reader.ts': ['fromCharCode(...units.subarray(i, i + 8192))'],
   },
   'The bytes of one instruction of WebAssembly.': {

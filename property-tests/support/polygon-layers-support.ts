@@ -3,8 +3,9 @@ import { serialize } from 'flatgeobuf/lib/mjs/geojson.js';
 import type { Geometry, MultiPolygon, Polygon } from 'geojson';
 import { finished } from '../../formats/bytes/steps.ts';
 import type { LayerInput } from '../../formats/polygons/layer-input.ts';
-import { readAll } from '../../formats/polygons/open-polygon-layer.ts';
+import { nodeLayers } from '../../formats/polygons/node-layers.ts';
 import type { PolygonLayerOptions } from '../../formats/polygons/polygon-layer.ts';
+import { readAll } from '../../formats/polygons/read-layer.ts';
 import type { AttributeReader } from '../../formats/polygons/zone-attributes.ts';
 import type { ReadZones } from '../../formats/polygons/zones.ts';
 import type { Parts, Ring } from '../fixtures/random-zones.ts';
@@ -27,6 +28,7 @@ export function memoryInput(
   return {
     file,
     size: bytes.length,
+    platform: nodeLayers,
     async *blocks(signal, from = 0) {
       let at = from;
       openStreams.count++;

@@ -82,6 +82,7 @@ export const formatCalls: ValidCalls = {
           'maxBlockBytes?': 2 ** 20,
           'threads?': 0,
           'startThreads?': false,
+          'beside?': [new File([], 'a.tfw')],
         },
       },
     }),
@@ -153,11 +154,11 @@ export const formatCalls: ValidCalls = {
   }),
   openPolygonLayer: () => ({
     file: path,
-    'options?': { ...layer, 'format?': 'geojson', 'onBadRecord?': 'skip' },
+    'options?': { ...layer, 'format?': 'geojson', 'onBadRecord?': 'skip', 'beside?': [new Blob([])] },
   }),
   readPolygonLayer: () => ({
     file: path,
-    'options?': { ...layer, 'format?': 'geojson', 'onBadRecord?': 'skip' },
+    'options?': { ...layer, 'format?': 'geojson', 'onBadRecord?': 'skip', 'beside?': [new Blob([])] },
   }),
   openTable: {
     takes: { 'path: a text': 'a path is a text' },
@@ -253,5 +254,5 @@ export const formatCalls: ValidCalls = {
     to: { crs: 'EPSG:3857', stepX: 10, stepY: -10 },
     'options?': { 'onBadRecord?': 'skip', 'memoryBytes?': 2 ** 20, 'signal?': new AbortController().signal },
   }),
-  readZones: () => ({ file: path, 'options?': { ...layer, 'attributes?': ['name'] } }),
+  readZones: () => ({ file: path, 'options?': { ...layer, 'attributes?': ['name'], 'beside?': [new Blob([])] } }),
 };

@@ -37,6 +37,25 @@ export async function readInto(source: ByteSource, offset: number, into: Uint8Ar
   if (bytes.buffer !== into.buffer) into.set(bytes);
 }
 
+/** What `read` makes of a source, which is closed then. */
+export async function readOnce<T>(source: ByteSource, read: (source: ByteSource) => T | Promise<T>): Promise<T> {
+  try {
+    return await read(source);
+  } finally {
+    await source.close();
+  }
+}
+
+/** What `open` makes of a source, which is closed only if that fails. */
+export async function openOver<T>(source: ByteSource, open: (source: ByteSource) => T | Promise<T>): Promise<T> {
+  try {
+    return await open(source);
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
 /** A source of bytes that are in memory. */
 export function bytesInMemory(bytes: Uint8Array, file = 'memory'): ByteSource {
   let open = true;

@@ -3,21 +3,9 @@ import { Worker } from 'node:worker_threads';
 import { DeviceLostError } from '../../../primitives/checks/errors.ts';
 import { createThreadPool } from '../../bytes/thread-pool.ts';
 import { loadDecoder } from './decode.ts';
-import { decodeRun, type RunRequest } from './decode-run.ts';
-
-/** Threads that decode blocks. The cells are written directly to memory that is shared with the caller. */
-export interface DecodePool {
-  /** Number of runs (groups of adjacent blocks) to decode at the same time, so that all threads are busy. */
-  readonly lanes: number;
-  /**
-   * Decodes a run on one of the threads. If no thread is available or the thread dies, decodes the run on the calling
-   * thread.
-   */
-  decode(request: RunRequest): Promise<void>;
-  /** Starts all threads immediately. Without this call, threads are started when the first runs are decoded. */
-  start(): void;
-  close(): Promise<void>;
-}
+import { decodeRun } from './decode-run.ts';
+import { nodeCodecs } from './node-codecs.ts';
+import type { DecodePool, RunRequest } from './tiff-platform.ts';
 
 /** Default maximum number of threads. More threads would only wait for memory and the disk. */
 const MAX_THREADS = 16;
@@ -41,7 +29,7 @@ export function createDecodePool(threads?: number, start: () => Worker = startDe
         await pool.run(request, request.file, []);
       } catch (error) {
         if (!(error instanceof DeviceLostError) || error.code === 'device/closed') throw error;
-        await loadDecoder(request.coding);
+        await loadDecoder(request.coding, nodeCodecs, request.file);
         decodeRun(request);
       }
     },

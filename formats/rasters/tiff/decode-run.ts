@@ -1,34 +1,14 @@
 import { readSync } from 'node:fs';
-import { SAMPLE_BYTES, type Window } from '../../../algorithms/geometry/raster.ts';
+import { SAMPLE_BYTES } from '../../../algorithms/geometry/raster.ts';
 import { fileError } from '../../bytes/file-error.ts';
 import { truncated } from './byte-source.ts';
 import { decodeBlockNow } from './decode.ts';
-import { type BlockCoding, storedBytes } from './layout.ts';
+import { storedBytes } from './layout.ts';
+import { nodeCodecs } from './node-codecs.ts';
 import { unpackPieces } from './pieces.ts';
 import { blockOf, copyPiece } from './place-cells.ts';
 import { wordsOver } from './samples.ts';
-
-/**
- * A request to a thread. The thread reads and decodes some pieces (blocks or rows of blocks), and copies their cells to
- * shared memory.
- */
-export interface RunRequest {
-  /** Descriptor of the open file. */
-  readonly descriptor: number;
-  readonly file: string;
-  readonly size: number;
-  readonly coding: BlockCoding;
-  /** The pieces, as {@link packPieces} packs them. */
-  readonly pieces: Float64Array;
-  /**
-   * The window (rectangle of the raster) whose cells are stored row by row in each target. If the window is undefined,
-   * targets contain the cells block by block, and `starts[i]` is the index of the first cell of the block of piece i.
-   */
-  readonly window: Window | undefined;
-  readonly starts?: Float64Array | undefined;
-  /** Memory for the cells of each band that is wanted, and the index of the band in the blocks. */
-  readonly targets: readonly { readonly cells: SharedArrayBuffer; readonly position: number }[];
-}
+import type { RunRequest } from './tiff-platform.ts';
 
 /** Synchronously reads and decodes the pieces of a run, and copies their cells to shared memory. */
 export function decodeRun(request: RunRequest): void {
@@ -46,7 +26,7 @@ export function decodeRun(request: RunRequest): void {
   pieces.forEach((piece, i) => {
     const from = shift + piece.offset - start;
     const bytes = packed.subarray(from, from + piece.packedBytes);
-    const words = decodeBlockNow(bytes, piece.bytes, coding, file, piece.block);
+    const words = decodeBlockNow(bytes, piece.bytes, coding, nodeCodecs, file, piece.block);
     for (const { words: target, coding: ofBand } of targets) {
       copyPiece(target, starts?.[i] ?? 0, window ?? blockOf(piece, coding), ofBand, piece, words);
     }

@@ -1,8 +1,7 @@
-import { promisify } from 'node:util';
-import { inflate, inflateSync } from 'node:zlib';
 import { FormatError, QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { messageOf } from '../../../primitives/checks/message-of.ts';
 import type { CodecFaults } from '../../bytes/codec-faults.ts';
+import type { InflateBounds, Inflater } from '../../bytes/inflate.ts';
 import { firstFrame, loadZstd, type Unpack } from '../../bytes/zstd.ts';
 import { jpegTables, loadJpeg, readJpegHead, type UnpackJpeg } from '../jpeg.ts';
 import type { ByteSource } from './byte-source.ts';
@@ -19,10 +18,11 @@ import { unpackLzw } from './lzw.ts';
 import { unpackPackBits } from './packbits.ts';
 import { undoDifferences, undoFloatDifferences, undoWideDifferences } from './predictor.ts';
 import { LITTLE_ENDIAN_MACHINE, swappedBytes, type Words, wordsOver } from './samples.ts';
+import type { Codecs } from './tiff-platform.ts';
 
 /**
  * Decodes a block, or some rows of an uncompressed block, to samples in the machine's byte order, or to bytes if
- * several samples share a byte. Deflate is decompressed on libuv's thread pool; all other compressions are decompressed on the calling thread.
+ * several samples share a byte. What is not deflate is decompressed on the calling thread.
  *
  * @param size - Expected number of decompressed bytes.
  * @throws FormatError if the block decodes to fewer bytes, or cannot be decoded.
@@ -31,23 +31,40 @@ export async function decodeBlock(
   packed: Uint8Array,
   size: number,
   coding: BlockCoding,
+  codecs: Codecs,
   file: string,
   block: number,
 ): Promise<Words> {
-  await loadDecoder(coding);
-  if (coding.compression !== 'deflate') return decodeBlockNow(packed, size, coding, file, block);
-  const most = mostBytes(coding);
-  const bytes = await inflateBytes(packed, inflateOptions(size, most)).catch((cause: unknown) =>
-    inflateLonger(packed, most, file, block, cause),
-  );
+  await loadDecoder(coding, codecs, file);
+  if (coding.compression !== 'deflate') return decodeBlockNow(packed, size, coding, codecs, file, block);
+  const bytes = await codecs.inflate(packed, boundsOf(size, mostBytes(coding))).catch((cause: unknown) => {
+    throw notInflated(file, block, cause);
+  });
   return toSamples(bytes, size, coding, file, block);
 }
 
-/** Loads what {@link decodeBlockNow} needs for blocks of this coding. */
-export async function loadDecoder({ compression, lerc }: BlockCoding): Promise<void> {
+/**
+ * Loads what {@link decodeBlockNow} needs for blocks of this coding.
+ *
+ * @throws FormatError `format/needs-node` for a coding that pages do not decode.
+ */
+export async function loadDecoder({ compression, lerc }: BlockCoding, codecs: Codecs, file: string): Promise<void> {
   if (compression === 'zstd' || lerc?.packing === 'zstd') unpackZstd ??= await loadZstd();
-  if (compression === 'jpeg') unpackJpeg ??= await loadJpeg();
-  if (compression === 'lerc') unpackLerc ??= await loadLerc();
+  if (compression === 'jpeg') unpackJpeg ??= await loadJpeg(codecs.jpeg ?? needsNode('JPEG', file));
+  if (compression === 'lerc') unpackLerc ??= await loadLerc(codecs.lerc ?? needsNode('LERC', file));
+}
+
+function needsNode(got: string, file: string): never {
+  throw new FormatError(
+    'format/needs-node',
+    'The cells of the TIFF are compressed in a way that pages do not decode.',
+    {
+      expected: 'deflate, LZW, PackBits, Zstandard, or no compression',
+      got,
+      remedy: 'Rewrite it with gdal_translate -co COMPRESS=DEFLATE, or read it in Node.',
+      place: { file },
+    },
+  );
 }
 
 /** The decoders that are loaded when they are needed. */
@@ -60,10 +77,11 @@ export function decodeBlockNow(
   packed: Uint8Array,
   size: number,
   coding: BlockCoding,
+  codecs: Codecs,
   file: string,
   block: number,
 ): Words {
-  return toSamples(unpack(packed, size, coding, file, block), size, coding, file, block);
+  return toSamples(unpack(packed, size, coding, codecs, file, block), size, coding, file, block);
 }
 
 function toSamples(bytes: Uint8Array, size: number, coding: BlockCoding, file: string, block: number): Words {
@@ -71,14 +89,21 @@ function toSamples(bytes: Uint8Array, size: number, coding: BlockCoding, file: s
   return toWords(bytes.subarray(0, size), coding);
 }
 
-function unpack(packed: Uint8Array, size: number, coding: BlockCoding, file: string, block: number): Uint8Array {
+function unpack(
+  packed: Uint8Array,
+  size: number,
+  coding: BlockCoding,
+  codecs: Codecs,
+  file: string,
+  block: number,
+): Uint8Array {
   const { compression } = coding;
   if (compression === 'none') return packed.length < size ? padded(packed, size) : packed;
   if (compression === 'packbits') return unpackPackBits(packed, size);
-  if (compression === 'deflate') return inflateNow(packed, size, mostBytes(coding), file, block);
+  if (compression === 'deflate') return inflateNow(packed, size, mostBytes(coding), codecs, file, block);
   if (compression === 'zstd') return unzstdNow(packed, size, mostBytes(coding), file, block);
   if (compression === 'jpeg') return unpackPicture(packed, size, coding, coding.jpeg!, file, block);
-  if (compression === 'lerc') return unpackBlobs(packed, size, coding, coding.lerc!, file, block);
+  if (compression === 'lerc') return unpackBlobs(packed, size, coding, coding.lerc!, codecs, file, block);
   const bytes = unpackLzw(packed, size);
   if (bytes === undefined) throw corrupt(file, block, 'it holds a code that is not valid in LZW at that place');
   return bytes;
@@ -94,27 +119,16 @@ function padded(packed: Uint8Array, size: number): Uint8Array {
   return bytes;
 }
 
-interface InflateOptions {
-  readonly chunkSize: number;
-  readonly maxOutputLength: number;
-}
-
-const inflateBytes = promisify<Uint8Array, InflateOptions, Buffer>(inflate);
-
-function inflateNow(packed: Uint8Array, size: number, most: number, file: string, block: number): Uint8Array {
+function inflateNow(
+  packed: Uint8Array,
+  size: number,
+  most: number,
+  codecs: Inflater,
+  file: string,
+  block: number,
+): Uint8Array {
   try {
-    return inflateSync(packed, inflateOptions(size, most));
-  } catch (cause) {
-    return inflateLonger(packed, most, file, block, cause);
-  }
-}
-
-/** Decompresses a block again that was refused because it has more bytes than it should; throws if it was damaged. */
-function inflateLonger(packed: Uint8Array, most: number, file: string, block: number, refused: unknown): Uint8Array {
-  const isLonger = refused instanceof RangeError && 'code' in refused && refused.code === 'ERR_BUFFER_TOO_LARGE';
-  if (!isLonger) throw notInflated(file, block, refused);
-  try {
-    return inflateSync(packed, { chunkSize: LONGER_CHUNK, maxOutputLength: most + LONGER });
+    return codecs.inflateNow(packed, boundsOf(size, most));
   } catch (cause) {
     throw notInflated(file, block, cause);
   }
@@ -158,11 +172,12 @@ function unpackBlobs(
   size: number,
   coding: BlockCoding,
   { packing, ...shape }: LercCoding,
+  codecs: Codecs,
   file: string,
   block: number,
 ): Uint8Array {
   const { blockColumns, blockRows, interleaved } = coding;
-  const blobs = unpackedBlobs(packed, coding, packing, file, block);
+  const blobs = unpackedBlobs(packed, coding, packing, codecs, file, block);
   const faults: LercFaults = {
     ...faultsOf('LERC', file, block),
     unmarked: () =>
@@ -191,11 +206,12 @@ function unpackedBlobs(
   packed: Uint8Array,
   coding: BlockCoding,
   packing: LercCoding['packing'],
+  codecs: Codecs,
   file: string,
   block: number,
 ): Uint8Array {
   const most = 2 * mostBytes(coding) + LONGEST_HEADS;
-  if (packing === 'deflate') return inflateNow(packed, packed.length, most, file, block);
+  if (packing === 'deflate') return inflateNow(packed, packed.length, most, codecs, file, block);
   return packing === 'zstd' ? unzstdNow(packed, 1, most, file, block) : packed;
 }
 
@@ -203,15 +219,15 @@ function unpackedBlobs(
  * How far values of LERC may be from those that were encoded, as the first block of a file says. Blocks that cannot be
  * decoded are told of when they are read.
  */
-export async function lercError(source: ByteSource, layout: BandLayout): Promise<number> {
+export async function lercError(source: ByteSource, layout: BandLayout, codecs: Codecs): Promise<number> {
   const block = layout.byteCounts.findIndex((bytes) => bytes > 0);
   if (block === -1) return 0;
-  await loadDecoder(layout);
+  await loadDecoder(layout, codecs, source.file);
   const { packing } = layout.lerc!;
   const bytes = Math.min(layout.byteCounts[block]!, packing === 'none' ? LONGEST_HEADS : Number.POSITIVE_INFINITY);
   try {
     const packed = await source.read(layout.offsets[block]!, bytes);
-    const blobs = unpackedBlobs(packed, layout, packing, source.file, block);
+    const blobs = unpackedBlobs(packed, layout, packing, codecs, source.file, block);
     return readLercHead(blobs, faultsOf('LERC', source.file, block)).maxError;
   } catch (error) {
     if (error instanceof QuadrilleError) return 0;
@@ -245,18 +261,10 @@ function mostBytes(coding: BlockCoding): number {
  */
 const LONGER = 2 ** 24;
 
-const LONGER_CHUNK = 2 ** 20;
-
-/** Options of zlib for decompressing a block of `size` bytes, or of `most` bytes with its padding. */
-function inflateOptions(size: number, most: number): InflateOptions {
-  return { chunkSize: size + CHUNK_SLACK, maxOutputLength: most + CHUNK_SLACK };
+/** Bounds of a block of `size` bytes, or of `most` bytes with its padding. */
+function boundsOf(size: number, most: number): InflateBounds {
+  return { size, most, longest: most + LONGER };
 }
-
-/**
- * Number of extra bytes in the first output chunk of zlib. They let zlib recognize the end of the data without
- * allocating a second chunk.
- */
-const CHUNK_SLACK = 64;
 
 function notInflated(file: string, block: number, cause: unknown): FormatError {
   return corrupt(file, block, `deflate says "${messageOf(cause)}"`, cause);

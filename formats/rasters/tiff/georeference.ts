@@ -1,12 +1,14 @@
 import type { RasterGrid } from '../../../algorithms/geometry/raster.ts';
 import type { Note } from '../../../algorithms/notes.ts';
 import { FormatError } from '../../../primitives/checks/errors.ts';
+import type { Beside } from '../../bytes/beside.ts';
+import { readOnce } from './byte-source.ts';
 import { crsNote, PIXEL_IS_POINT, RASTER_TYPE, readCrs, readKeys } from './crs-keys.ts';
 import type { TiffDirectory } from './directory.ts';
 import { parseNumber } from './nodata.ts';
 import { sideCrs } from './side-crs.ts';
 import type { SideFile } from './side-file.ts';
-import { findWorldFile, readWorldFile } from './world-file.ts';
+import { openWorldFile, readWorldFile } from './world-file.ts';
 
 /**
  * Where cells are, as in GDAL: the outer corner of cell (column, row) is at x = `[0] + column · [1] + row · [2]` and y =
@@ -28,7 +30,7 @@ export type UprightPlace = Pick<RasterGrid, 'originX' | 'originY' | 'stepX' | 's
  * wins, as in GDAL. The position and the cell size of a file without tags for them are read from the world file beside
  * it, if there is one.
  *
- * @param path - Path of the file; undefined for bytes in memory, which have no world file.
+ * @param beside - The files beside the file; undefined if it has none.
  * @param side - What the side file states.
  * @throws FormatError if the file is not georeferenced, or if its cells have no size; also if the world file is needed
  * and malformed.
@@ -36,13 +38,13 @@ export type UprightPlace = Pick<RasterGrid, 'originX' | 'originY' | 'stepX' | 's
 export async function readGeoreference(
   directory: TiffDirectory,
   file: string,
-  path: string | undefined,
+  beside: Beside | undefined,
   side: SideFile,
   notes: Note[],
 ): Promise<Georeference> {
   const keys = await readKeys(directory);
-  const own = sidePlacement(side, path, notes) ?? (await placementInTags(directory, keys, notes));
-  const geoTransform = await orInWorldFile(own, directory, file, path, notes);
+  const own = sidePlacement(side, beside?.path, notes) ?? (await placementInTags(directory, keys, notes));
+  const geoTransform = await orInWorldFile(own, directory, file, beside, notes);
   const [, a, b, , d, e] = geoTransform;
   if (!geoTransform.every(Number.isFinite) || (a === 0 && d === 0) || (b === 0 && e === 0)) {
     throw badPlacement(NO_SIZE, geoTransform.join(', '), file);
@@ -94,14 +96,16 @@ async function orInWorldFile(
   own: GeoTransform | undefined,
   directory: TiffDirectory,
   file: string,
-  path: string | undefined,
+  beside: Beside | undefined,
   notes: Note[],
 ): Promise<GeoTransform> {
-  const beside = path === undefined ? undefined : await findWorldFile(path);
-  if (beside !== undefined) notes.push(worldFileNote(beside, own === undefined));
-  if (own !== undefined) return own;
-  if (beside === undefined) throw notGeoreferenced(await directory.numbers('modelTiepoint'), file);
-  return worldPlacement(await readWorldFile(beside));
+  const world = beside && (await openWorldFile(beside));
+  if (world === undefined) {
+    if (own !== undefined) return own;
+    throw notGeoreferenced(await directory.numbers('modelTiepoint'), file);
+  }
+  notes.push(worldFileNote(world.file, own === undefined));
+  return readOnce(world, async () => own ?? worldPlacement(await readWorldFile(world)));
 }
 
 function worldFileNote(path: string, isTaken: boolean): Note {

@@ -88,14 +88,17 @@ const MAX_BYTES = 2 ** 29;
 
 let loading: Promise<UnpackLerc> | undefined;
 
+/** Imports the decoder's package. */
+export type ImportLerc = () => Promise<Pick<typeof import('lerc'), 'load' | 'decode'>>;
+
 /** Loads the decoder of LERC once, when it is first needed. */
-export function loadLerc(): Promise<UnpackLerc> {
-  loading ??= load();
+export function loadLerc(importLerc: ImportLerc): Promise<UnpackLerc> {
+  loading ??= load(importLerc);
   return loading;
 }
 
-async function load(): Promise<UnpackLerc> {
-  const { load: start, decode } = await import('lerc');
+async function load(importLerc: ImportLerc): Promise<UnpackLerc> {
+  const { load: start, decode } = await importLerc();
   await start();
   return (bytes, shape, faults) => {
     const heads = readHeads(bytes, shape, faults);

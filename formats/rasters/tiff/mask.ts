@@ -1,10 +1,10 @@
-import { access } from 'node:fs/promises';
 import type { Window } from '../../../algorithms/geometry/raster.ts';
 import type { Note } from '../../../algorithms/notes.ts';
-import { openFileBytes } from '../../bytes/file-bytes.ts';
-import type { ByteRange, ByteSource } from './byte-source.ts';
+import type { Beside } from '../../bytes/beside.ts';
+import { type ByteRange, type ByteSource, openOver, readOnce } from './byte-source.ts';
 import { followingDirectories, isMask, isReduced, readDirectory, type TiffDirectory } from './directory.ts';
 import { type BandLayout, readLayout } from './layout.ts';
+import type { TiffPlatform } from './tiff-platform.ts';
 import { windowReader } from './windows.ts';
 
 /** A mask that determines which cells of a band have data, in addition to the nodata value. */
@@ -35,6 +35,7 @@ export interface MaskedBand {
   /** Number of the band, from 1. */
   readonly band: number;
   readonly keepBytes: number;
+  readonly platform: TiffPlatform;
   checkBlocks(layout: BandLayout, file: string): void;
 }
 
@@ -42,14 +43,14 @@ export interface MaskedBand {
  * Finds the masks of a band: transparency masks in the file, the mask in a neighbouring `.msk` file, and the alpha
  * band. Masks of other images are ignored: those of overviews (reduced images), or those of other sizes.
  *
- * @param path - Path of the file; undefined for bytes in memory, which have no `.msk` file.
+ * @param beside - The files beside the raster; undefined if it has none.
  */
-export async function findMasks(of: MaskedBand, path: string | undefined, notes: Note[]): Promise<BandMask[]> {
+export async function findMasks(of: MaskedBand, beside: Beside | undefined, notes: Note[]): Promise<BandMask[]> {
   const masks: BandMask[] = [];
   try {
     for (const mask of await internalMasks(of, notes)) masks.push(mask);
-    const beside = path === undefined ? undefined : await maskBeside(of, `${path}.msk`, notes);
-    if (beside !== undefined) masks.push(beside);
+    const outside = beside && (await maskBeside(of, beside, notes));
+    if (outside !== undefined) masks.push(outside);
     const alpha = await alphaMask(of);
     if (alpha !== undefined) masks.push(alpha);
     return masks;
@@ -100,17 +101,13 @@ export async function hasMasksFor(
   raster: TiffDirectory,
   first: TiffDirectory,
   overview: TiffDirectory,
-  path: string | undefined,
+  beside: Beside | undefined,
 ): Promise<boolean> {
   const own = await countMasks(raster, raster, false);
   if (own !== (await countMasks(first, overview, true))) return false;
-  if (path === undefined || !(await isThere(`${path}.msk`))) return true;
-  const beside = await openFileBytes(`${path}.msk`);
-  try {
-    return await hasSizeOf(await maskAmong(await readDirectory(beside), overview), overview);
-  } finally {
-    await beside.close();
-  }
+  const source = await beside?.open(`${beside.path}.msk`);
+  if (source === undefined) return true;
+  return readOnce(source, async () => hasSizeOf(await maskAmong(await readDirectory(source), overview), overview));
 }
 
 async function countMasks(first: TiffDirectory, image: TiffDirectory, isOverview: boolean): Promise<number> {
@@ -123,25 +120,15 @@ async function countMasks(first: TiffDirectory, image: TiffDirectory, isOverview
   return count;
 }
 
-function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function maskBeside(of: MaskedBand, path: string, notes: Note[]): Promise<BandMask | undefined> {
-  if (!(await isThere(path))) return undefined;
-  const source = await openFileBytes(path);
-  try {
+async function maskBeside(of: MaskedBand, beside: Beside, notes: Note[]): Promise<BandMask | undefined> {
+  const source = await beside.open(`${beside.path}.msk`);
+  if (source === undefined) return undefined;
+  return openOver(source, async () => {
     const directory = await maskAmong(await readDirectory(source), of.directory);
-    const mask = await maskIn(of, source, directory, `The mask ${path}`, notes);
+    const mask = await maskIn(of, source, directory, `The mask ${source.file}`, notes);
     if (mask === undefined) await source.close();
     return mask;
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+  });
 }
 
 /** Opens a mask. If the size of the mask differs from the size of the band, adds a note and returns undefined. */
@@ -162,12 +149,16 @@ async function maskIn(
   const band = bands === 1 ? 1 : Math.min(of.band, bands);
   const layout = await readLayout(source, directory, band);
   of.checkBlocks(layout, source.file);
-  return { name, ...maskReads(source, layout, of.keepBytes), close: () => source.close() };
+  return { name, ...maskReads(of, source, layout), close: () => source.close() };
 }
 
 /** Reads a mask of any numbers as bytes. 0 stays 0 (no data), and any other number means data. */
-function maskReads(source: ByteSource, layout: BandLayout, keepBytes: number): Pick<BandMask, 'read' | 'rangesOf'> {
-  const reader = windowReader({ source, layout, fill: 0, unread: 1, keepBytes, threads: 0 });
+function maskReads(
+  { keepBytes, platform }: MaskedBand,
+  source: ByteSource,
+  layout: BandLayout,
+): Pick<BandMask, 'read' | 'rangesOf'> {
+  const reader = windowReader({ source, layout, fill: 0, unread: 1, keepBytes, threads: 0, platform });
   return {
     async read(window, signal, isWanted) {
       const values = await reader.read(window, signal, isWanted);
@@ -189,5 +180,5 @@ async function alphaMask(of: MaskedBand): Promise<BandMask | undefined> {
   const band = samples - extra.length + which + 1;
   if (which === -1 || band === of.band || band < 1) return undefined;
   const layout = await readLayout(of.source, of.directory, band);
-  return { name: `The alpha band ${band}`, ...maskReads(of.source, layout, of.keepBytes), close: async () => {} };
+  return { name: `The alpha band ${band}`, ...maskReads(of, of.source, layout), close: async () => {} };
 }

@@ -1,6 +1,6 @@
 import type { Note } from '../../../algorithms/notes.ts';
-import { openFileBytes } from '../../bytes/file-bytes.ts';
-import type { ByteSource } from './byte-source.ts';
+import type { Beside } from '../../bytes/beside.ts';
+import { type ByteSource, openOver } from './byte-source.ts';
 import { followingDirectories, isMask, isReduced, readDirectory, type TiffDirectory } from './directory.ts';
 import type { GeoTransform } from './georeference.ts';
 import { hasMasksFor } from './mask.ts';
@@ -23,8 +23,8 @@ export interface ImageChoice {
   readonly source: ByteSource;
   /** The directory of its own cells. */
   readonly directory: TiffDirectory;
-  /** Path of its file; undefined if there are no files beside it. */
-  readonly path: string | undefined;
+  /** The files beside it; undefined if there are none. */
+  readonly beside: Beside | undefined;
   /** Maximum width and height of cells, in cells of the raster. Undefined: its own. */
   readonly approximate: number | undefined;
   /** Whether masks are applied. */
@@ -49,7 +49,7 @@ export async function chooseImage(choice: ImageChoice, notes: Note[]): Promise<T
       own * approximate >= length || own >= Math.floor(length / Math.floor(approximate));
     const fine = found.filter(({ width, height }) => isFine(width, whole.width) && isFine(height, whole.height));
     for (const { directory: overview, width, height } of fine) {
-      if (choice.isMasked && !(await hasMasksFor(directory, within.first, overview, choice.path))) continue;
+      if (choice.isMasked && !(await hasMasksFor(directory, within.first, overview, choice.beside))) continue;
       notes.push(approximateNote(whole, { width, height }));
       return { ...within, directory: overview, across: whole.width / width, down: whole.height / height };
     }
@@ -78,18 +78,18 @@ async function sizeOf(directory: TiffDirectory): Promise<Size> {
 }
 
 /** The file itself if it has overviews or nothing else has; otherwise the file beside it. */
-async function withOverviews({ directory, path }: ImageChoice, itself: TiffImage): Promise<TiffImage> {
-  if (path === undefined) return itself;
+async function withOverviews({ directory, beside }: ImageChoice, itself: TiffImage): Promise<TiffImage> {
+  if (beside === undefined) return itself;
   const { directories } = await followingDirectories(directory);
   for (const each of directories) if (await isOverview(each)) return itself;
-  const source = await openFileBytes(`${path}.ovr`).catch(() => undefined);
+  const source = await beside.open(`${beside.path}.ovr`).catch(() => undefined);
   if (source === undefined) return itself;
-  try {
-    return { ...itself, source, first: await readDirectory(source), close: () => source.close() };
-  } catch (error) {
-    await source.close();
-    throw error;
-  }
+  return openOver(source, async () => ({
+    ...itself,
+    source,
+    first: await readDirectory(source),
+    close: () => source.close(),
+  }));
 }
 
 async function isOverview(directory: TiffDirectory): Promise<boolean> {

@@ -89,7 +89,28 @@ export const LITTLE_ENDIAN_MACHINE: boolean = new Uint8Array(new Uint16Array([1]
 /** Copies bytes, reversing the byte order of every sample of `size` bytes. */
 export function swappedBytes(bytes: Uint8Array, size: SampleBytes): Uint8Array {
   if (size === 1) return bytes;
-  const swapped = Buffer.from(bytes);
-  if (size === 8) return swapped.swap64();
-  return size === 2 ? swapped.swap16() : swapped.swap32();
+  // Two samples of 16 bits are swapped at a time.
+  const swapped = new Uint8Array(4 * Math.ceil(bytes.length / 4));
+  swapped.set(bytes);
+  const words = new Uint32Array(swapped.buffer);
+  if (size === 2) for (let at = 0; at < words.length; at++) words[at] = swappedPairs(words[at]!);
+  else if (size === 4) for (let at = 0; at < words.length; at++) words[at] = reversed(words[at]!);
+  else {
+    for (let at = 0; at + 1 < words.length; at += 2) {
+      const first = reversed(words[at]!);
+      words[at] = reversed(words[at + 1]!);
+      words[at + 1] = first;
+    }
+  }
+  return swapped.subarray(0, bytes.length);
+}
+
+function swappedPairs(word: number): number {
+  return ((word & 0x00ff00ff) << 8) | ((word >>> 8) & 0x00ff00ff);
+}
+
+/** The bytes of a word of 32 bits, in reverse order. */
+function reversed(word: number): number {
+  const swapped = swappedPairs(word);
+  return (swapped << 16) | (swapped >>> 16);
 }

@@ -1,5 +1,7 @@
-import { open } from 'node:fs/promises';
 import type { Note } from '../../../algorithms/notes.ts';
+import type { Beside } from '../../bytes/beside.ts';
+import { utf8Text } from '../../bytes/byte-arrays.ts';
+import { readOnce } from './byte-source.ts';
 
 /**
  * What a side file of GDAL (`x.tif.aux.xml`) says of a raster and of one of its bands, as texts; undefined for what it
@@ -22,12 +24,12 @@ const MAX_BYTES = 2 ** 26;
  * Reads what the side file of a TIFF says of the placement of its cells, of their coordinate system, and of a band:
  * nodata value, scale and offset. Adds a note if the file cannot be read. The result is empty if there is no side file.
  *
- * @param path - Path of the TIFF; undefined for bytes in memory, which have no side file.
+ * @param beside - The files beside the TIFF; undefined if it has none.
  */
-export async function readSideFile(path: string | undefined, band: number, notes: Note[]): Promise<SideFile> {
-  if (path === undefined) return {};
-  const file = `${path}.aux.xml`;
-  const text = await readStart(file);
+export async function readSideFile(beside: Beside | undefined, band: number, notes: Note[]): Promise<SideFile> {
+  if (beside === undefined) return {};
+  const file = `${beside.path}.aux.xml`;
+  const text = await readText(beside, file);
   if (text === undefined) return {};
   const found = parseSideFile(text, band);
   if (found !== undefined) return found;
@@ -36,16 +38,14 @@ export async function readSideFile(path: string | undefined, band: number, notes
   return {};
 }
 
-async function readStart(file: string): Promise<string | undefined> {
-  const handle = await open(file).catch(() => undefined);
-  if (handle === undefined) return undefined;
+/** The text of a side file; empty if it cannot be read. */
+async function readText(beside: Beside, file: string): Promise<string | undefined> {
   try {
-    const { size } = await handle.stat();
-    return size > MAX_BYTES ? '' : await handle.readFile('utf8');
+    const source = await beside.open(file);
+    if (source === undefined) return undefined;
+    return await readOnce(source, async ({ size }) => (size > MAX_BYTES ? '' : utf8Text(await source.read(0, size))));
   } catch {
     return '';
-  } finally {
-    await handle.close();
   }
 }
 
@@ -126,5 +126,8 @@ function endOfTag(text: string, at: number): number {
 /** The nodata value as the bytes of an f64, which GDAL writes if the decimal text would not be exact. */
 function exactNumber(attributes: string): string | undefined {
   const [, digits] = /\ble_hex_equiv\s*=\s*["']([0-9a-f]{16})["']/i.exec(attributes) ?? [];
-  return digits === undefined ? undefined : String(Buffer.from(digits, 'hex').readDoubleLE());
+  if (digits === undefined) return undefined;
+  const bytes = new DataView(new ArrayBuffer(8));
+  bytes.setBigUint64(0, BigInt(`0x${digits}`));
+  return String(bytes.getFloat64(0, true));
 }

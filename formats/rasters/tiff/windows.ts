@@ -4,12 +4,12 @@ import type { BandCache, BandTarget, CachedBand } from './band-cache.ts';
 import type { ByteRange, ByteSource } from './byte-source.ts';
 import { checkBlocks, checkWindow } from './check-window.ts';
 import { decodeBlock } from './decode.ts';
-import { createDecodePool, type DecodePool } from './decode-pool.ts';
 import { type KeptBlocks, keptBlocks } from './kept-blocks.ts';
 import type { BandLayout, BlockCoding } from './layout.ts';
 import { groupRuns, listPieces, type Piece, type PieceRun, packPieces, RUN_DECODED_BYTES } from './pieces.ts';
 import { blockOf, copyPiece, fillPiece } from './place-cells.ts';
 import { cellsOver, type Words, wordsOver } from './samples.ts';
+import type { Codecs, DecodePool, TiffPlatform } from './tiff-platform.ts';
 
 /** Reads windows (rectangles of cells) of one band. Decodes only blocks that intersect the requested window. */
 export interface WindowReader {
@@ -54,6 +54,7 @@ export interface WindowReaderOptions {
   readonly threads?: number | undefined;
   /** Where cells of other bands are kept that are decoded together with those of this one, and the name of the file there. */
   readonly shared?: { readonly bandCache: BandCache; readonly name: string } | undefined;
+  readonly platform: TiffPlatform;
 }
 
 /** Minimum bytes of a window for which decoding threads are started, if the option `threads` is omitted. */
@@ -85,14 +86,15 @@ const open = { count: 0, readers: new WeakSet<WindowReader>() };
  * window; `keepBytes` limits the size of the cache.
  */
 export function windowReader(options: WindowReaderOptions): WindowReader {
-  const { source, layout, fill, unread, keepBytes, threads } = options;
+  const { source, layout, fill, unread, keepBytes, threads, platform } = options;
   const kept = keptBlocks(keepBytes);
+  const { codecs } = platform;
   const cachedBand = joinCache(options);
   let hasRead = false;
   let pool: DecodePool | undefined;
   const poolFor = (bytes: number): DecodePool | undefined => {
     const wanted = threads === undefined ? bytes >= WORTH_THREADS : threads > 0;
-    if (wanted && source.descriptor !== undefined) pool ??= createDecodePool(threads);
+    if (wanted && source.descriptor !== undefined) pool ??= platform.createPool?.(threads);
     return pool;
   };
   const takeBuffer = (bytes: number, room: number): ArrayBufferLike => {
@@ -132,7 +134,7 @@ export function windowReader(options: WindowReaderOptions): WindowReader {
     if (unread !== undefined) fillCells(cells, unread);
     const read = (others: readonly BandTarget[]): Promise<void> => {
       const targets = [{ cells, position: layout.position, fill }, ...others];
-      return readPieces({ source, layout, targets, place, kept, signal }, pieces);
+      return readPieces({ source, layout, codecs, targets, place, kept, signal }, pieces);
     };
     const bytes = cells.byteLength;
     const alike = (): Cells =>
@@ -223,6 +225,7 @@ interface Reading {
   readonly layout: BandLayout;
   /** The cells of the band, and those of others that are kept. */
   readonly targets: readonly BandTarget[];
+  readonly codecs: Codecs;
   readonly place: PlaceOfCells;
   readonly kept: KeptBlocks;
   readonly signal: AbortSignal | undefined;
@@ -400,7 +403,7 @@ async function settleAll(promises: readonly Promise<void>[]): Promise<void> {
 }
 
 async function readRun(reading: Reading, run: PieceRun): Promise<void> {
-  const { source, layout, place, kept, signal } = reading;
+  const { source, layout, codecs, place, kept, signal } = reading;
   const size = SAMPLE_BYTES[layout.sample];
   const targets = reading.targets.map(({ cells, position }) => ({
     words: wordsOver(new Uint8Array(cells.buffer, 0, cells.byteLength), size),
@@ -413,7 +416,7 @@ async function readRun(reading: Reading, run: PieceRun): Promise<void> {
     // Others may wait for a block that is kept, too.
     packed ??= source.read(start, end - start, undefined, piece.whole ? signal : undefined);
     const bytes = (await packed).subarray(piece.offset - start, piece.offset - start + piece.packedBytes);
-    return decodeBlock(bytes, piece.bytes, layout, source.file, piece.block);
+    return decodeBlock(bytes, piece.bytes, layout, codecs, source.file, piece.block);
   };
   const copy = async (piece: Piece): Promise<void> => {
     const words = await (piece.whole ? decode(piece) : kept.get(piece.block, piece.bytes, () => decode(piece)));

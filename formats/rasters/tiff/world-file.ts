@@ -1,24 +1,22 @@
-import { open } from 'node:fs/promises';
-import { extname } from 'node:path';
 import { FormatError } from '../../../primitives/checks/errors.ts';
-import { fileError } from '../../bytes/file-error.ts';
+import type { Beside } from '../../bytes/beside.ts';
+import { latin1Text } from '../../bytes/byte-arrays.ts';
+import { endingOf } from '../../bytes/path-names.ts';
+import type { ByteSource } from './byte-source.ts';
 
 /**
- * Finds the world file beside a TIFF: for `x.tif`, the first of `x.tfw`, `x.tifw` and `x.wld` that exists, each also in
+ * Opens the world file beside a TIFF: for `x.tif`, the first of `x.tfw`, `x.tifw` and `x.wld` that exists, each also in
  * upper case.
  */
-export async function findWorldFile(path: string): Promise<string | undefined> {
-  const ending = extname(path);
-  const stem = ending === '' ? path : path.slice(0, -ending.length);
+export async function openWorldFile(beside: Beside): Promise<ByteSource | undefined> {
+  const ending = endingOf(beside.path);
+  const stem = beside.path.slice(0, beside.path.length - ending.length);
   const letters = ending.slice(1).toLowerCase();
   const short = letters.length < 2 ? [] : [`${letters[0]}${letters.at(-1)}w`, `${letters}w`];
   for (const name of [...short, 'wld']) {
     for (const cased of [name, name.toUpperCase()]) {
-      const handle = await open(`${stem}.${cased}`).catch(() => undefined);
-      if (handle === undefined) continue;
-      const isFile = (await handle.stat()).isFile();
-      await handle.close();
-      if (isFile) return `${stem}.${cased}`;
+      const source = await beside.open(`${stem}.${cased}`).catch(() => undefined);
+      if (source !== undefined) return source;
     }
   }
   return undefined;
@@ -34,33 +32,20 @@ const MAX_BYTES = 4096;
  *
  * @throws FormatError `format/bad-world-file` if a number is missing or malformed.
  */
-export async function readWorldFile(path: string): Promise<readonly number[]> {
-  const lines = (await readStart(path)).split(/\r\n|\r|\n/);
+export async function readWorldFile(source: ByteSource): Promise<readonly number[]> {
+  const { file, size } = source;
+  const lines = latin1Text(await source.read(0, Math.min(MAX_BYTES, size))).split(/\r\n|\r|\n/);
   const numbers: number[] = [];
   for (const [index, line] of lines.entries()) {
     const text = line.trim();
     if (text === '') continue;
-    if (!NUMBER.test(text)) throw badWorldFile(JSON.stringify(text.slice(0, 40)), path, index + 1);
+    if (!NUMBER.test(text)) throw badWorldFile(JSON.stringify(text.slice(0, 40)), file, index + 1);
     if (numbers.push(Number(text.replace(',', '.'))) === 6) return numbers;
   }
-  throw badWorldFile(`${numbers.length} numbers`, path);
+  throw badWorldFile(`${numbers.length} numbers`, file);
 }
 
 const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
-
-async function readStart(path: string): Promise<string> {
-  try {
-    const handle = await open(path);
-    try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_BYTES), 0, MAX_BYTES, 0);
-      return buffer.toString('latin1', 0, bytesRead);
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    throw fileError(path, error);
-  }
-}
 
 function badWorldFile(got: string, file: string, line?: number): FormatError {
   return new FormatError('format/bad-world-file', 'The world file beside the TIFF is malformed.', {

@@ -7,7 +7,7 @@ import { afterAll, describe, expect } from 'vitest';
 import { finished } from '../../../formats/bytes/steps.ts';
 import { packageGeometry } from '../../../formats/polygons/geopackage-geometry.ts';
 import { emptyLayer } from '../../../formats/polygons/layer-columns.ts';
-import { readAll } from '../../../formats/polygons/open-polygon-layer.ts';
+import { readAll } from '../../../formats/polygons/read-layer.ts';
 import { readZones } from '../../../formats/polygons/read-zones.ts';
 import { readWkb } from '../../../formats/polygons/wkb.ts';
 import type { ReadZones, ZoneOptions } from '../../../formats/polygons/zones.ts';

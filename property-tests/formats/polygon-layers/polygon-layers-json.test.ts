@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
-import { openLayer } from '../../../formats/polygons/open-polygon-layer.ts';
 import type { PolygonLayerOptions } from '../../../formats/polygons/polygon-layer.ts';
+import { openLayer } from '../../../formats/polygons/read-layer.ts';
 import { parseZones, type ReadZones } from '../../../formats/polygons/zones.ts';
 import { QuadrilleError } from '../../../primitives/checks/errors.ts';
 import { caseCount } from '../../cases.ts';

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openLayer, openPolygonLayer } from '../../../formats/polygons/open-polygon-layer.ts';
+import { openPolygonLayer } from '../../../formats/polygons/open-polygon-layer.ts';
+import { openLayer } from '../../../formats/polygons/read-layer.ts';
 import { someOf } from '../../cases.ts';
 import { bytesOf, memoryInput, readBytes } from '../../support/polygon-layers-support.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { zipSync } from 'fflate';
 import { describe, expect } from 'vitest';
 import { finished } from '../../../formats/bytes/steps.ts';
-import { readAll } from '../../../formats/polygons/open-polygon-layer.ts';
+import { readAll } from '../../../formats/polygons/read-layer.ts';
 import { attributeReader } from '../../../formats/polygons/zone-attributes.ts';
 import { ringsOf } from '../../fixtures/random-zones.ts';
 import { fc, test } from '../../law-test.ts';
