@@ -12,6 +12,8 @@ export interface Session {
   readonly log: Log;
   readonly stdout: NodeJS.WritableStream;
   readonly interrupts: InterruptListener;
+  /** Shows from now on that the command works. */
+  begin(): void;
   /** Lets the command take its time to end after a signal. A second signal ends it at once. */
   takeTime(): void;
 }
@@ -52,6 +54,7 @@ function command<O, P>({ help, specs, parse, run, parts, takesTime }: Imports<O,
     specs,
     async run(args: readonly string[], session: Session): Promise<void> {
       const options = (await parse())(args);
+      session.begin();
       const [runIt, its] = await Promise.all([run(), parts()]);
       if (takesTime === true) session.takeTime();
       await runIt(options, its, surroundingsOf(session));

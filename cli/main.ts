@@ -6,7 +6,9 @@ import { MAIN_HELP } from './help.ts';
 import { humanLog } from './human-log.ts';
 import { Interrupted, type InterruptListener, listenForInterrupts } from './interrupt.ts';
 import { jsonLog } from './json-log.ts';
-import { type Log, type LogStream, withoutRepeats } from './log.ts';
+import { type LogStream, withoutRepeats } from './log.ts';
+import { type LivelyLog, withSignOfLife } from './sign-of-life.ts';
+import { clearBefore } from './standard-output.ts';
 
 /** The output streams of a command. */
 export interface Streams {
@@ -20,7 +22,7 @@ export interface Streams {
  */
 export async function main(args: readonly string[], version: string, streams: Streams = process): Promise<number> {
   const { stdout, stderr } = streams;
-  const log = chooseLog(args, stderr);
+  const { log, begin, end } = chooseLog(args, stderr);
   using interrupts = listenForInterrupts(args);
   interrupts.beforeExit(() => log.clearProgress());
   // Ignored, so that a run continues if the reader of stderr has closed the pipe.
@@ -34,11 +36,17 @@ export async function main(args: readonly string[], version: string, streams: St
   };
   const impatience = endIfBlocked(interrupts, failed);
   try {
-    await dispatch(args, version, { log, stdout, interrupts, takeTime: impatience.end });
+    const takeTime = (): void => {
+      impatience.end();
+      end();
+    };
+    clearBefore(stdout, log.clearProgress);
+    await dispatch(args, version, { log, stdout, interrupts, begin, takeTime });
     return EXIT.success;
   } catch (error) {
     return failed(error);
   } finally {
+    end();
     impatience.end();
   }
 }
@@ -71,9 +79,12 @@ function endIfBlocked(interrupts: InterruptListener, failed: (error: unknown) =>
  * Chooses the form of the log before the arguments are parsed, so that errors in the arguments are also logged in this
  * form.
  */
-function chooseLog(args: readonly string[], stderr: LogStream): Log {
+function chooseLog(args: readonly string[], stderr: LogStream): LivelyLog {
   const quiet = args.includes('--quiet') || args.includes('-q');
-  return withoutRepeats(args.includes('--json-log') ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet }));
+  const isJson = args.includes('--json-log');
+  const log = withoutRepeats(isJson ? jsonLog(stderr, { quiet }) : humanLog(stderr, { quiet }));
+  const isWatched = stderr.isTTY === true && !isJson && !quiet;
+  return isWatched ? withSignOfLife(log, stderr) : { log, begin: () => undefined, end: () => undefined };
 }
 
 async function dispatch(args: readonly string[], version: string, session: Session): Promise<void> {

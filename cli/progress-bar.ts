@@ -8,7 +8,8 @@ export interface ProgressBar {
   clear(): void;
 }
 
-const ERASE_LINE = '\r\u001b[K';
+/** Clears the line of a terminal, and moves the cursor to its start. */
+export const ERASE_LINE = '\r\u001b[K';
 
 /**
  * Creates a progress bar on a terminal. The cursor is never hidden, so the terminal stays usable if the process is
@@ -67,7 +68,8 @@ function siPrefixed(value: number): string {
   return `${scaled < 10 && prefix > 0 ? scaled.toFixed(1) : Math.round(scaled)} ${PREFIXES[prefix]}`;
 }
 
-function duration(seconds: number): string {
+/** A duration as minutes and seconds, or as hours, minutes and seconds. */
+export function duration(seconds: number): string {
   const whole = Math.ceil(seconds);
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const [first, ...rest] = parts[0] === 0 ? parts.slice(1) : parts;

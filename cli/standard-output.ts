@@ -30,6 +30,14 @@ export async function writeToStdout(
   }
 }
 
+/** What clears the last line of a terminal before something is written there. */
+const clearing = new WeakMap<NodeJS.WritableStream, () => void>();
+
+/** Clears the progress of a command, which stands on the same terminal, before each text on stdout. */
+export function clearBefore(stdout: NodeJS.WritableStream, clear: () => void): void {
+  if ((stdout as { readonly isTTY?: boolean }).isTTY === true) clearing.set(stdout, clear);
+}
+
 function writeChunk(
   stdout: NodeJS.WritableStream,
   chunk: string | Uint8Array,
@@ -38,6 +46,7 @@ function writeChunk(
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);
     signal.addEventListener('abort', stop, { once: true });
+    if (chunk.length > 0) clearing.get(stdout)?.();
     stdout.write(shown(stdout, chunk), (error: NodeJS.ErrnoException | null | undefined) => {
       signal.removeEventListener('abort', stop);
       if (error == null) resolve('written');

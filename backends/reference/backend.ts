@@ -10,6 +10,7 @@ import type {
   Limits,
 } from '../../primitives/contract/backend.ts';
 import { createCounters } from '../../primitives/contract/counters.ts';
+import { turn } from '../../primitives/host/turn.ts';
 import { requireLimits } from '../common/backend-options.ts';
 import { fillMemory } from '../common/fill-memory.ts';
 import { requireText } from './emit-javascript.ts';
@@ -51,6 +52,9 @@ const KERNELS: { readonly [K in KernelKind]?: Kernel<CommandOf<K>> } = {
   unite,
 };
 
+/** After so much time, a read lets events run. */
+const MS_BETWEEN_TURNS = 50;
+
 /**
  * Creates the reference backend, which specifies the results of all other backends. Every kernel is a sequential loop
  * over plain arrays and therefore slow. Tests compare the results of the other backends byte for byte. Commands run
@@ -70,6 +74,7 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
   const memory = createHostMemory(limits.memoryBytes);
   const counters = createCounters(() => memory.live);
   let ended: { readonly reason: unknown } | undefined;
+  let lastTurn = Date.now();
   const guard = (): void => {
     if (ended !== undefined) throw ended.reason;
   };
@@ -102,11 +107,16 @@ export function createReferenceBackend(options: ReferenceOptions = {}): Backend 
     read: async (buffer, word, words, take) => {
       guard();
       counters.readbacks++;
-      if (take !== undefined) {
-        take(memory.resolve(buffer).views.u32.subarray(word, word + words) as Uint32Array, 0);
-        return new Uint32Array();
+      const { u32 } = memory.resolve(buffer).views;
+      take?.(u32.subarray(word, word + words) as Uint32Array, 0);
+      const found = take === undefined ? (u32.slice(word, word + words) as Uint32Array) : new Uint32Array();
+      // Commands run at once, so that without this, a signal or a timer would wait for the end of the whole program.
+      if (Date.now() - lastTurn > MS_BETWEEN_TURNS) {
+        await turn();
+        lastTurn = Date.now();
+        guard();
       }
-      return memory.resolve(buffer).views.u32.slice(word, word + words) as Uint32Array;
+      return found;
     },
     sync: async () => guard(),
     run: (command) => {
