@@ -3,6 +3,7 @@ import { truncate, writeFile } from 'node:fs/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { someOf } from '../cases.ts';
+import { craftedTiff, type Tags } from '../fixtures/crafted-tiff.ts';
 import { geoParquetOf } from '../support/binary-layers-support.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
 import { zipOf } from '../support/zip-support.ts';
@@ -322,6 +323,83 @@ const CASES: readonly Hostile[] = [
     says: [],
   },
 ];
+
+/** A TIFF of one tile, which lies where the zone of `square.json` does, with other tags. */
+function tiledTiff(side: number, tags: Tags, tile: Uint8Array): Buffer {
+  const isOfTiles = { stripOffsets: undefined, stripByteCounts: undefined, rowsPerStrip: undefined };
+  return craftedTiff(
+    {
+      ...{ ...isOfTiles, tileWidth: [side], tileLength: [side], imageWidth: [side], imageLength: [side] },
+      ...{ tileOffsets: [8], tileByteCounts: [tile.length] },
+      ...{ modelPixelScale: [0.01, 0.01, 0], modelTiepoint: [0, 0, 0, 0, 1, 0] },
+      ...{ geoKeyDirectory: [1, 1, 0, 1, 1024, 0, 1, 2], ...tags },
+    },
+    tile,
+  );
+}
+
+/** A raster whose tables of blocks lie in a sparse part of its file, and are all zero. */
+async function manyBlocks(name: string, side: number): Promise<void> {
+  const tiff = tiledTiff(16, { imageWidth: [side], imageLength: [side] }, new Uint8Array(8));
+  const [directory, count] = [tiff.readUInt32LE(4), (side / 16) ** 2];
+  for (let entry = 0; entry < tiff.readUInt16LE(directory); entry++) {
+    const at = directory + 2 + 12 * entry;
+    if (![324, 325].includes(tiff.readUInt16LE(at))) continue;
+    tiff.writeUInt16LE(4, at + 2);
+    tiff.writeUInt32LE(count, at + 4);
+    tiff.writeUInt32LE(65_536, at + 8);
+  }
+  await sparse(name, 65_536 + 4 * count, tiff);
+}
+
+/** Compressions by the numbers of TIFF. */
+const COMPRESSIONS = { deflate: 8, lzw: 5, packbits: 32773, zstd: 50000, jpeg: 7, lerc: 34887 } as const;
+const cells = deflateSync(new Uint8Array(65_536));
+const raster = (file: string): string[] => ['zonal', '--zones', '@square.json', '--raster', file, '--unique'];
+
+/** Rasters, with the code of the error; undefined if they are read. */
+const RASTERS: readonly (Pick<Hostile, 'what' | 'make'> & { readonly code: string | undefined })[] = [
+  {
+    what: 'whose table of blocks is larger than memory',
+    make: () => manyBlocks('hostile.tif', 2 ** 16),
+    code: 'format/too-many-blocks',
+  },
+  {
+    what: 'whose tile unpacks to a hundred times its cells',
+    make: async () => {
+      const bomb = deflateSync(new Uint8Array(1e8), { level: 1 });
+      await shop.write('hostile.tif', tiledTiff(1024, { compression: [8] }, bomb));
+    },
+    code: 'format/damaged-tiff',
+  },
+  {
+    what: 'whose tile has 2^30 cells',
+    make: () => sparse('hostile.tif', 4.2e9, tiledTiff(2 ** 15, { compression: [8], tileByteCounts: [4e9] }, cells)),
+    code: 'format/block-too-large',
+  },
+  ...Object.entries(COMPRESSIONS).map(([name, compression]) => ({
+    what: `whose tile of ${name} has 4 GB in the file`,
+    make: () =>
+      sparse('hostile.tif', 4.2e9, tiledTiff(256, { compression: [compression], tileByteCounts: [4e9] }, cells)),
+    code: name === 'deflate' || name === 'packbits' ? undefined : 'format/damaged-tiff',
+  })),
+];
+
+describe('a raster is read or refused within the memory limit', () => {
+  test.each(someOf(RASTERS, 6))('$what', async ({ make, code }) => {
+    await make();
+    resetPeak();
+    const before = status('VmRSS');
+    const { exitCode, stderr } = await shop.quadrille([
+      ...[...raster('@hostile.tif'), ...THREADS],
+      ...['--memory', MEMORY, '--json-log'],
+    ]);
+    const peak = status('VmHWM');
+    if (code === undefined) expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining('"error"')]);
+    else expect(stderr).toContain(`"code":"${code}"`);
+    expect(peak - before).toBeLessThan(MAX_BYTES);
+  });
+});
 
 /** Resets the peak resident memory of the process, if the system allows it. */
 function resetPeak(): void {

@@ -70,8 +70,15 @@ export interface BandLayout extends BlockCoding {
  * Determines where the cells of a band are stored. Throws if an encoding is not supported; the error names the
  * encoding. Checks that every block lies inside the file, and that it has enough bytes to expand to its decompressed
  * size.
+ *
+ * @param maxTableBytes - Maximum bytes of the offsets and lengths of blocks.
  */
-export async function readLayout(source: ByteSource, directory: TiffDirectory, band: number): Promise<BandLayout> {
+export async function readLayout(
+  source: ByteSource,
+  directory: TiffDirectory,
+  band: number,
+  maxTableBytes: number = MAX_TABLE_BYTES,
+): Promise<BandLayout> {
   const { file } = source;
   const width = await sizeTag(directory, 'imageWidth', file);
   const height = await sizeTag(directory, 'imageLength', file);
@@ -85,6 +92,7 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
   const interleaved = separate ? 1 : samples;
   const colours = await readColours(directory, compression, samples, separate, file);
   const grid = await readBlockGrid(directory, width, height, file);
+  checkTable((separate ? band : 1) * grid.blocks, maxTableBytes, file);
   const shape: BlockShape = { ...grid, width, cellBits: interleaved * stored.bits };
   const firstBlock = separate ? (band - 1) * grid.blocks : 0;
   const { offsets, byteCounts } = await readBlocks(source, directory, shape, height, firstBlock, compression);
@@ -104,6 +112,22 @@ export async function readLayout(source: ByteSource, directory: TiffDirectory, b
     offsets,
     byteCounts,
   };
+}
+
+/** Default maximum bytes of the offsets and lengths of blocks. */
+const MAX_TABLE_BYTES = 2 ** 29;
+const BYTES_PER_BLOCK = 16;
+
+/** Refuses more offsets and lengths than there is room for, before they are read. */
+function checkTable(blocks: number, maxTableBytes: number, file: string): void {
+  if (blocks * BYTES_PER_BLOCK <= maxTableBytes) return;
+  const most = Math.floor(maxTableBytes / BYTES_PER_BLOCK);
+  throw new FormatError('format/too-many-blocks', 'The TIFF has more blocks than there is memory for.', {
+    expected: `at most ${most} blocks`,
+    got: `${blocks} blocks`,
+    remedy: 'Raise the limit (--memory), or rewrite the file in larger tiles with gdal_translate -co TILED=YES.',
+    place: { file },
+  });
 }
 
 async function sizeTag(
@@ -320,6 +344,12 @@ async function readBlockGrid(
   return { tiled, blockColumns, blockRows, blocksAcross, blocks: blocksAcross * Math.ceil(height / blockRows) };
 }
 
+/**
+ * More bytes than heads and tables of a compressed block have. Besides, no compression makes the cells of a block twice as
+ * long.
+ */
+const LONGEST_HEADS = 2 ** 20;
+
 async function readBlocks(
   source: ByteSource,
   directory: TiffDirectory,
@@ -345,10 +375,12 @@ async function readBlocks(
     stated === undefined || (end === 1 && stated[0] === 0)
       ? deriveCounts(source, shape, height, offsets, compression)
       : stated;
+  const mostPacked = 2 * shape.blockRows * bytesOfRow(shape, shape.blockColumns) + LONGEST_HEADS;
   for (let block = 0; block < shape.blocks; block++) {
     checkBlock(source, shape, height, block, offsets[block]!, byteCounts[block]!, compression);
-    // The file may end inside the padding of a tile.
-    if (byteCounts[block]! > 0) byteCounts[block] = Math.min(byteCounts[block]!, source.size - offsets[block]!);
+    // The file may end inside the padding of a tile. What is far beyond the cells of a block is not read.
+    if (byteCounts[block]! > 0)
+      byteCounts[block] = Math.min(byteCounts[block]!, source.size - offsets[block]!, mostPacked);
   }
   return { offsets, byteCounts };
 }

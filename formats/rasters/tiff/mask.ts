@@ -36,6 +36,8 @@ export interface MaskedBand {
   readonly band: number;
   readonly keepBytes: number;
   readonly platform: TiffPlatform;
+  /** Maximum bytes of the table of blocks of a mask. */
+  readonly maxTableBytes: number;
   checkBlocks(layout: BandLayout, file: string): void;
 }
 
@@ -147,7 +149,7 @@ async function maskIn(
   }
   const bands = (await directory.number('samplesPerPixel')) ?? 1;
   const band = bands === 1 ? 1 : Math.min(of.band, bands);
-  const layout = await readLayout(source, directory, band);
+  const layout = await readLayout(source, directory, band, of.maxTableBytes);
   of.checkBlocks(layout, source.file);
   return { name, ...maskReads(of, source, layout), close: () => source.close() };
 }

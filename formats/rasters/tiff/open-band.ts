@@ -67,7 +67,7 @@ export interface GeoTiffOptions {
   readonly keepBytes?: number | undefined;
   /** Shared by several bands of a file, so that a block in which they are interleaved is decoded once; see {@link createBandCache}. */
   readonly bandCache?: BandCache | undefined;
-  /** Maximum decoded bytes of one block. Default 512 MiB. */
+  /** Maximum decoded bytes of one block, and of the table that says where blocks are. Default 512 MiB. */
   readonly maxBlockBytes?: number | undefined;
   /**
    * Number of threads that read and decode blocks. The threads write cells to a `SharedArrayBuffer`. With 0, no threads
@@ -212,9 +212,9 @@ async function openImage<P>(
 ): Promise<GeoTiffCells & P> {
   const { file } = source;
   const band = options.band ?? 1;
-  const stored = await readLayout(image.source, image.directory, band);
-  const checkBlocks = (of: BandLayout, name: string): void =>
-    checkBlockSize(of, options.maxBlockBytes ?? 512 * 2 ** 20, name);
+  const { maxBlockBytes = 512 * 2 ** 20 } = options;
+  const stored = await readLayout(image.source, image.directory, band, maxBlockBytes);
+  const checkBlocks = (of: BandLayout, name: string): void => checkBlockSize(of, maxBlockBytes, name);
   checkBlocks(stored, file);
   const beside = await readSideFile(around, band, notes);
   const stated = await readGeoreference(directory, file, around, beside, notes);
@@ -236,7 +236,8 @@ async function openImage<P>(
   const scaling = usedScaling(texts, options.raw ?? false, notes);
   const keepBytes = options.keepBytes ?? 32 * 2 ** 20;
   const isOverview = image.directory !== directory;
-  const masked = { ...image, isOverview, layout, band, keepBytes, platform, checkBlocks };
+  const shape = { layout, band, keepBytes, maxTableBytes: maxBlockBytes };
+  const masked = { ...image, isOverview, ...shape, platform, checkBlocks };
   const masks = options.mask === 'none' ? [] : await findMasks(masked, around, notes);
   for (const { name } of masks) {
     notes.push({
