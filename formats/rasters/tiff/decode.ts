@@ -50,8 +50,14 @@ export async function decodeBlock(
  */
 export async function loadDecoder({ compression, lerc }: BlockCoding, codecs: Codecs, file: string): Promise<void> {
   if (compression === 'zstd' || lerc?.packing === 'zstd') unpackZstd ??= await loadZstd();
-  if (compression === 'jpeg') unpackJpeg ??= await loadJpeg(codecs.jpeg ?? needsNode('JPEG', file));
-  if (compression === 'lerc') unpackLerc ??= await loadLerc(codecs.lerc ?? needsNode('LERC', file));
+  if (compression === 'jpeg') {
+    const { jpeg = needsNode('JPEG', file) } = codecs;
+    unpackJpeg ??= await loadJpeg(jpeg);
+  }
+  if (compression === 'lerc') {
+    const { lerc: imported = needsNode('LERC', file) } = codecs;
+    unpackLerc ??= await loadLerc(imported);
+  }
 }
 
 function needsNode(got: string, file: string): never {
