@@ -4,18 +4,7 @@ import { cellText, nullsOf } from '../formats/tables/write/cell-text.ts';
 import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
 import { largestOf } from '../primitives/host/extremes.ts';
 import { counted } from './grouped.ts';
-
-/** The size of a terminal in characters. */
-export interface Screen {
-  readonly columns: number;
-  readonly rows: number;
-}
-
-/** The size of the terminal to which a stream writes; undefined if it is none. */
-export function screenOf(stream: NodeJS.WritableStream): Screen | undefined {
-  const { isTTY, columns = 80, rows = 24 } = stream as Partial<NodeJS.WriteStream>;
-  return isTTY === true ? { columns, rows } : undefined;
-}
+import type { Screen } from './standard-output.ts';
 
 /** Lines besides the rows: names, what is left out, the summary, the next prompt. */
 const OTHER_LINES = 7;

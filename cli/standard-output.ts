@@ -65,6 +65,18 @@ function shown(stdout: NodeJS.WritableStream, chunk: string | Uint8Array): strin
   return chunk.replaceAll(/[^\P{Cc}\n\t]+/gu, escapeControls);
 }
 
+/** The size of a terminal in characters. */
+export interface Screen {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The size of the terminal to which a stream writes; undefined if it is none. */
+export function screenOf(stream: NodeJS.WritableStream): Screen | undefined {
+  const { isTTY, columns = 80, rows = 24 } = stream as Partial<NodeJS.WriteStream>;
+  return isTTY === true ? { columns, rows } : undefined;
+}
+
 const ACCESS = 0o3;
 const READ_WRITE = 0o2;
 

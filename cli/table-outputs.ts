@@ -5,7 +5,7 @@ import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
 import { recorderFor, traced } from './run-records.ts';
 import { headedWrite, type OutputWriter } from './run-support.ts';
-import { type Screen, screenRows } from './screen-rows.ts';
+import type { Screen } from './standard-output.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { rowsWriterOf } from './table-files.ts';
 import type { SomeRows } from './table-rows.ts';
@@ -72,12 +72,13 @@ export async function openTableOutputs(
 }
 
 /** The writer of the answer: for people at a terminal, if there is a screen. */
-async function writerOf(
+export async function writerOf(
   options: TableOptions,
   fields: readonly TableField[],
   screen: Screen | undefined,
 ): Promise<RowsWriter> {
-  return screen === undefined ? await rowsWriterOf(options, fields) : screenRows(fields, screen);
+  if (screen === undefined) return rowsWriterOf(options, fields);
+  return (await import('./screen-rows.ts')).screenRows(fields, screen);
 }
 
 async function pictureOf(

@@ -16,12 +16,11 @@ import {
   whileWanted,
   writeBetween,
 } from './run-support.ts';
-import { screenOf, screenRows } from './screen-rows.ts';
+import { screenOf } from './standard-output.ts';
 import type { TableOptions } from './table-arguments.ts';
 import type { CsvReading } from './table-files.ts';
-import { rowsWriterOf } from './table-files.ts';
 import type { TableJob } from './table-graph.ts';
-import { openTableOutputs, type TableOutputs } from './table-outputs.ts';
+import { openTableOutputs, type TableOutputs, writerOf } from './table-outputs.ts';
 import { type Question, questionOf } from './table-question.ts';
 import { skippedColumns, skippedNotes, type TableFigures, tableSummary } from './table-summary.ts';
 
@@ -169,6 +168,6 @@ async function tellSchema<C extends RunContext>(
   for (const note of file.notes) log.note(note);
   const { SCHEMA_FIELDS, schemaRows } = await import('./table-schema.ts');
   const screen = options.isShown ? screenOf(stdout) : undefined;
-  const writer = screen === undefined ? await rowsWriterOf(options, SCHEMA_FIELDS) : screenRows(SCHEMA_FIELDS, screen);
+  const writer = await writerOf(options, SCHEMA_FIELDS, screen);
   for (const chunk of [writer.begin(), writer.add(schemaRows(file)), writer.end()]) await write(options.out!, chunk);
 }

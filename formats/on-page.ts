@@ -1,4 +1,4 @@
-import type { BlobLike } from '../primitives/host/platform-types.ts';
+import type { BlobLike, Url } from '../primitives/host/platform-types.ts';
 import { pageInflater } from './bytes/inflate-on-page.ts';
 import { type LayerFiles, openLayerOn, readLayerOn, readZonesOn } from './polygons/layer-files.ts';
 import { pageLayers } from './polygons/page-layers.ts';
@@ -10,7 +10,7 @@ const layers: LayerFiles = { platform: pageLayers };
 
 /** Opens a GeoTIFF on a page: a file by slices, or an address. See `openGeoTiff` in `rasters/geotiff.ts`. */
 export function openGeoTiff(
-  input: string | URL | Uint8Array | BlobLike,
+  input: string | Url | Uint8Array | BlobLike,
   options: GeoTiffOptions = {},
 ): Promise<GeoTiffSource> {
   return openBandOn({ codecs: pageInflater }, input instanceof URL ? input.href : input, options);

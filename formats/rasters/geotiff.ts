@@ -1,4 +1,4 @@
-import type { BlobLike } from '../../primitives/host/platform-types.ts';
+import type { BlobLike, Url } from '../../primitives/host/platform-types.ts';
 import { besideFile } from '../bytes/beside.ts';
 import { nameOfUrl, openFileBytes } from '../bytes/file-bytes.ts';
 import type { ByteSource } from './tiff/byte-source.ts';
@@ -78,7 +78,7 @@ const nodeTiff: TiffPlatform = { codecs: nodeCodecs, openFile: openFileBytes, cr
  * [raster.sample, cells.length]; // ['f32', 11600]
  */
 export async function openGeoTiff(
-  input: string | URL | Uint8Array | BlobLike,
+  input: string | Url | Uint8Array | BlobLike,
   options: GeoTiffOptions = {},
 ): Promise<GeoTiffSource> {
   return openBandOn(nodeTiff, input instanceof URL ? nameOfUrl(input) : input, options);

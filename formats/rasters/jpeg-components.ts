@@ -1,3 +1,4 @@
+import { joinedArrays } from '../bytes/byte-arrays.ts';
 import type { CodecFaults } from '../bytes/codec-faults.ts';
 
 /** Numbers of a frame, of a scan, of tables of codes, of intervals and of the first restart among the markers. */
@@ -57,7 +58,7 @@ export function splitComponents(head: Together, tables: readonly Uint8Array[], f
   }
   return parts.map(({ to }, at) => ({
     segments: segments.map((segment) => (segment === frame ? frameOfOne(frame, at) : segment)),
-    scans: Buffer.concat([scanOfOne(scans, at), to.end()]),
+    scans: joinedArrays([scanOfOne(scans, at), to.end()], Uint8Array),
   }));
 }
 
@@ -105,11 +106,12 @@ function intervalOf(segments: readonly Uint8Array[]): number {
 }
 
 function frameOfOne(frame: Uint8Array, at: number): Uint8Array {
-  return Uint8Array.of(0xff, frame[1]!, 0, 11, ...frame.subarray(4, 9), 1, ...frame.subarray(10 + 3 * at, 13 + 3 * at));
+  const [size, own] = [frame.subarray(4, 9), frame.subarray(10 + 3 * at, 13 + 3 * at)];
+  return Uint8Array.from([0xff, frame[1]!, 0, 11, ...size, 1, ...own]);
 }
 
 function scanOfOne(scans: Uint8Array, at: number): Uint8Array {
-  return Uint8Array.of(0xff, MARKER.scan, 0, 8, 1, ...scans.subarray(5 + 2 * at, 7 + 2 * at), 0, 63, 0);
+  return Uint8Array.from([0xff, MARKER.scan, 0, 8, 1, ...scans.subarray(5 + 2 * at, 7 + 2 * at), 0, 63, 0]);
 }
 
 interface BitReader {

@@ -10,6 +10,7 @@ import {
   optional,
   someOptions,
 } from '../../primitives/checks/kinds.ts';
+import type { Url } from '../../primitives/host/platform-types.ts';
 import { nameOfUrl, openFileBytes } from '../bytes/file-bytes.ts';
 import { openBytes } from '../bytes/open-bytes.ts';
 import { openPackedBand, type PackedBandOptions, type PackedRasterSource } from './packed/reader.ts';
@@ -41,7 +42,7 @@ import { bytesInMemory } from './tiff/byte-source.ts';
  * [raster.sample, cells.length]; // ['f32', 11600]
  */
 export async function openPackedRaster(
-  input: string | URL | Uint8Array,
+  input: string | Url | Uint8Array,
   options: PackedBandOptions = {},
 ): Promise<PackedRasterSource> {
   requireArguments('openPackedRaster', { input, options }, ARGUMENTS);

@@ -5,6 +5,7 @@
 export const BOUNDED_SPREADS: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'A tuple, or the arguments of a function with a fixed number of parameters.': {
     'algorithms/tables/floats.ts': ['max(...ends.map(Math.abs))'],
+    'cli/sign-of-life.ts': ['say(...words)'],
     'backends/webgpu/transfers/downloads.ts': ['read(...args)'],
     'backends/workers/kernels/rows/grid-rows.ts': ['(...operation)'],
     'bench/functors/float-functions.ts': ['own(...(Object.values(values) as never[]))'],
