@@ -70,7 +70,8 @@ export const TABLE_SPECS: readonly OptionSpec[] = [
 export function parseTableArguments(args: readonly string[]): TableOptions {
   const { words, values } = readCommand(args, TABLE_SPECS, ['FILE']);
   checkNoStdin(words);
-  const [plot, trace, json] = [text(values, 'plot'), text(values, 'trace'), values.has('json')];
+  const [plot, trace, schema] = [text(values, 'plot'), text(values, 'trace'), values.has('schema')];
+  const json = values.has('json') && !schema;
   const takesStdout = json || plot === '-' || trace === '-';
   const out = text(values, 'out') ?? (takesStdout ? undefined : '-');
   const options: TableOptions = {
@@ -81,9 +82,10 @@ export function parseTableArguments(args: readonly string[]): TableOptions {
     columns: text(values, 'columns'),
     orderBy: text(values, 'order-by'),
     limit: parsed(values, 'limit', parseCount),
-    schema: values.has('schema'),
-    isShown: out === '-' && !values.has('format'),
+    schema,
+    isShown: out === '-' && !values.has('format') && !values.has('json'),
     ...parseTableInOut(values, out),
+    ...(schema && values.has('json') && { format: 'json' }),
     plot,
     trace,
     json,
@@ -96,7 +98,7 @@ export function parseTableArguments(args: readonly string[]): TableOptions {
 
 const NOT_WITH_SCHEMA = [
   ...['where', 'group-by', 'aggregate', 'columns', 'order-by', 'limit'],
-  ...['plot', 'trace', 'json', 'backend', 'adapter', 'workers'],
+  ...['plot', 'trace', 'backend', 'adapter', 'workers'],
 ];
 
 function checkClauses(values: OptionValues): void {

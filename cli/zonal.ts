@@ -427,9 +427,11 @@ function eachResults(
 }
 
 /** A list with one note (a warning) if the user gave bins but no output has the histograms; otherwise an empty list. */
-function unwrittenHistograms({ out, stats, plot, binsGiven }: ZonalOptions): Note[] {
+function unwrittenHistograms({ out, stats, plot, json, binsGiven }: ZonalOptions): Note[] {
   if (out !== undefined || !binsGiven) return [];
-  const taken = [stats === '-' && 'statistics', plot === '-' && 'plot'].filter((name) => name !== false);
+  const taken = [stats === '-' && 'statistics', plot === '-' && 'plot', json && 'figures'].filter(
+    (name) => name !== false,
+  );
   const message = `The histograms are not written, because stdout holds the ${taken.join(' and ')}; --out FILE writes them.`;
   return [{ code: 'zonal/histograms-unwritten', message }];
 }

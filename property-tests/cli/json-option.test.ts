@@ -46,6 +46,13 @@ test('with --json, answers go to stdout only if asked for, which is refused', as
   expect(await shop.quadrille([...words, '--json', '-o', '-'])).toMatchObject({ exitCode: 2, stdout: '' });
 });
 
+test('zonal with --json says that histograms are not written', async () => {
+  const words = ['zonal', '--zones', '@zones.json', '--raster', '@r.tif', '--unique', ...REFERENCE];
+  const { stdout, stderr } = await shop.quadrille([...words, '--json']);
+  expect(JSON.parse(stdout)).toMatchObject({ zones: 2, outputs: [] });
+  expect(stderr).toContain('The histograms are not written, because stdout holds the figures; --out FILE writes them.');
+});
+
 test('-q is --quiet', async () => {
   const words = ['compare', '@zones.json', '@zones.json', ...REFERENCE];
   expect((await shop.quadrille(words)).stderr).not.toBe('');

@@ -51,6 +51,7 @@ describe('quadrille table --schema', () => {
     expect(columns).toEqual(['zone', 'hour', 'fare', 'tip', 'card']);
     for (const { type, read } of listed) expect([read, type]).toEqual([true, expect.stringMatching(/^\w+$/)]);
     expect(listed.find(({ column }: { column: string }) => column === 'zone').type).toBe('string');
+    expect(JSON.parse(await table(await rideFile(rides, format, 7), '--schema', '--json'))).toEqual(listed);
   });
 
   plainTest('is not given with a question', async () => {
