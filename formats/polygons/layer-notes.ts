@@ -44,7 +44,8 @@ const SENTENCES: Readonly<Record<string, (count: number) => string>> = {
     `${n === 1 ? '1 attribute is of a type that is not read and was' : `${n} attributes are of types that are not read and were`} left out`,
   'polygons/deleted-records': (n) =>
     `${n === 1 ? '1 record is marked as deleted and was' : `${n} records are marked as deleted and were`} left out`,
-  'polygons/unknown-code-page': () => 'The code page of the names is not known, so they may be wrong; it is stated as',
+  'polygons/unknown-code-page': () =>
+    'The code page of the names is not known here, so they may be wrong; it is stated as',
   'polygons/undecoded-names': (n) =>
     `${n === 1 ? '1 name has' : `${n} names have`} bytes that do not exist in the code page of the file`,
   'polygons/unused-bytes': (n) =>

@@ -165,7 +165,8 @@ function passOver(
   columns.takesPoints = forZones.arePoints === true;
   let latitudes = true;
   let [polygons, bytesRead] = [0, 0];
-  const crs = (): string | undefined => crsOf(reading, geographic && latitudes);
+  // A tile may be in pixels, so that only what its file states is its system.
+  const crs = (): string | undefined => crsOf(reading, geographic && latitudes && forZones.isTile !== true);
   const text = options.crs === undefined && crsText !== undefined ? { crsText } : undefined;
   const steps = function* (): Steps {
     try {

@@ -173,7 +173,7 @@ function maskReads(
 }
 
 /** Values of the tag ExtraSamples that mean an alpha band. The colours are premultiplied by alpha (1) or not (2). */
-const ALPHA: ReadonlySet<number> = new Set([1, 2]);
+export const ALPHA: ReadonlySet<number> = new Set([1, 2]);
 
 async function alphaMask(of: MaskedBand): Promise<BandMask | undefined> {
   const samples = (await of.directory.number('samplesPerPixel')) ?? 1;

@@ -3,7 +3,7 @@ import type { Beside } from '../../bytes/beside.ts';
 import { type ByteSource, openOver } from './byte-source.ts';
 import { followingDirectories, isMask, isReduced, readDirectory, type TiffDirectory } from './directory.ts';
 import type { GeoTransform } from './georeference.ts';
-import { hasMasksFor } from './mask.ts';
+import { ALPHA, hasMasksFor } from './mask.ts';
 
 /** An image of a raster: its own cells, or an overview of them. */
 export interface TiffImage {
@@ -130,8 +130,10 @@ async function samplesOf(directory: TiffDirectory): Promise<string> {
     await directory.numbers('bitsPerSample'),
     await directory.numbers('sampleFormat'),
   ];
-  const extra = await directory.numbers('extraSamples');
-  return JSON.stringify([count, [...new Set(bits)], [...new Set(formats)], [...(extra ?? [])]]);
+  const extra = [...((await directory.numbers('extraSamples')) ?? [])];
+  // Writers list samples that mean nothing, or leave them out. Only those of alpha hide cells.
+  const alphas = extra.flatMap((kind, at) => (ALPHA.has(kind) ? [count - extra.length + at] : []));
+  return JSON.stringify([count, [...new Set(bits)], [...new Set(formats)], alphas]);
 }
 
 const cellsOf = ({ width, height }: Size): string => `${width} × ${height}`;

@@ -17,13 +17,14 @@ def write(spec, path):
     random = np.random.default_rng(spec["seed"])
     kind = {"u8": "u1", "i16": "i2", "u16": "u2", "f32": "f4", "f64": "f8"}[spec["sample"]]
     cells = random.integers(0, 200, (height, width)).astype(kind)
-    memory = gdal.GetDriverByName("MEM").Create("", width, height, 1, TYPES[spec["sample"]])
+    memory = gdal.GetDriverByName("MEM").Create("", width, height, spec["bands"], TYPES[spec["sample"]])
     memory.SetGeoTransform([10, 0.5, 0, 60, 0, -0.25])
     band = memory.GetRasterBand(1)
     if masked == "nodata":
         band.SetNoDataValue(7)
         cells[: height // 2, : width // 3] = 7
-    band.WriteArray(cells)
+    for number in range(1, spec["bands"] + 1):
+        memory.GetRasterBand(number).WriteArray(cells if number == 1 else cells[::-1])
     if masked in ("inside", "beside"):
         memory.CreateMaskBand(gdal.GMF_PER_DATASET)
         mask = np.full((height, width), 255, "u1")
