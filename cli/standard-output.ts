@@ -1,5 +1,6 @@
 import { fstatSync, readFileSync, statSync } from 'node:fs';
 import { escapeControls } from '../algorithms/quoted-names.ts';
+import type { Screen } from '../formats/tables/write/text-writers.ts';
 import type { FileChunks } from '../formats/text/text-chunks.ts';
 import { QuadrilleError } from '../primitives/checks/errors.ts';
 
@@ -63,12 +64,6 @@ function writeChunk(
 function shown(stdout: NodeJS.WritableStream, chunk: string | Uint8Array): string | Uint8Array {
   if (typeof chunk !== 'string' || (stdout as { readonly isTTY?: boolean }).isTTY !== true) return chunk;
   return chunk.replaceAll(/[^\P{Cc}\n\t]+/gu, escapeControls);
-}
-
-/** The size of a terminal in characters. */
-export interface Screen {
-  readonly columns: number;
-  readonly rows: number;
 }
 
 /** The size of the terminal to which a stream writes; undefined if it is none. */

@@ -1,5 +1,5 @@
 import type { TableField, TableOptions } from '../formats/tables/table-file.ts';
-import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
+import type { RowsWriter, Screen } from '../formats/tables/write/text-writers.ts';
 import { type OptionSpec, type OptionValues, QUOTE_FORMULAS_SPEC, text } from './command-line.ts';
 import { checkEnding, formatOfName } from './values.ts';
 
@@ -94,12 +94,14 @@ export function parseCsvReading(values: OptionValues): CsvReading {
   };
 }
 
-/** Creates the writer of a format. The code of each writer is imported when first needed. */
+/** Creates the writer of a format, or of rows on a screen. The code of each writer is imported when first needed. */
 export async function rowsWriterOf(
   { format, quoteFormulas }: { readonly format: TableFormat; readonly quoteFormulas: boolean },
   fields: readonly TableField[],
+  screen?: Screen,
 ): Promise<RowsWriter> {
   if (format === 'arrow') return (await import('../formats/tables/write/arrow-rows.ts')).arrowRows(fields);
-  const { csvRows, jsonRows } = await import('../formats/tables/write/text-writers.ts');
+  const { csvRows, jsonRows, screenRows } = await import('../formats/tables/write/text-writers.ts');
+  if (screen !== undefined) return screenRows(fields, screen);
   return format === 'csv' ? csvRows(fields, { quoteFormulas }) : jsonRows(fields);
 }

@@ -1,11 +1,10 @@
 import { basename } from 'node:path';
 import type { TableField } from '../formats/tables/table-file.ts';
-import type { RowsWriter } from '../formats/tables/write/text-writers.ts';
+import type { Screen } from '../formats/tables/write/text-writers.ts';
 import type { GraphRun } from '../graph/index.ts';
 import type { TraceRecorder } from '../graph/reports/trace.ts';
 import { recorderFor, traced } from './run-records.ts';
 import { headedWrite, type OutputWriter } from './run-support.ts';
-import type { Screen } from './standard-output.ts';
 import type { TableOptions } from './table-arguments.ts';
 import { rowsWriterOf } from './table-files.ts';
 import type { SomeRows } from './table-rows.ts';
@@ -45,7 +44,7 @@ export async function openTableOutputs(
   screen?: Screen,
 ): Promise<TableOutputs> {
   const { out, plot, trace, json } = options;
-  const writer = out === undefined ? undefined : await writerOf(options, fields, screen);
+  const writer = out === undefined ? undefined : await rowsWriterOf(options, fields, screen);
   const picture = plot === undefined ? undefined : await pictureOf(options, fields, keys);
   const recorder = await recorderFor([trace]);
   const append = out === undefined ? undefined : await headedWrite(write, out, () => writer!.begin());
@@ -69,16 +68,6 @@ export async function openTableOutputs(
       if (json) await write('-', `${JSON.stringify(figures, null, 2)}\n`);
     },
   };
-}
-
-/** The writer of the answer: for people at a terminal, if there is a screen. */
-export async function writerOf(
-  options: TableOptions,
-  fields: readonly TableField[],
-  screen: Screen | undefined,
-): Promise<RowsWriter> {
-  if (screen === undefined) return rowsWriterOf(options, fields);
-  return (await import('./screen-rows.ts')).screenRows(fields, screen);
 }
 
 async function pictureOf(

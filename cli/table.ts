@@ -19,9 +19,11 @@ import {
 import { screenOf } from './standard-output.ts';
 import type { TableOptions } from './table-arguments.ts';
 import type { CsvReading } from './table-files.ts';
+import { rowsWriterOf } from './table-files.ts';
 import type { TableJob } from './table-graph.ts';
-import { openTableOutputs, type TableOutputs, writerOf } from './table-outputs.ts';
+import { openTableOutputs, type TableOutputs } from './table-outputs.ts';
 import { type Question, questionOf } from './table-question.ts';
+import { SCHEMA_FIELDS, schemaRows } from './table-schema.ts';
 import { skippedColumns, skippedNotes, type TableFigures, tableSummary } from './table-summary.ts';
 
 /** A query of the command line whose types have been checked, so that it can run on a context. */
@@ -166,8 +168,7 @@ async function tellSchema<C extends RunContext>(
   await using input = closing(await parts.openTable(options.file, signal, options.csv));
   const file = input.value;
   for (const note of file.notes) log.note(note);
-  const { SCHEMA_FIELDS, schemaRows } = await import('./table-schema.ts');
   const screen = options.isShown ? screenOf(stdout) : undefined;
-  const writer = await writerOf(options, SCHEMA_FIELDS, screen);
+  const writer = await rowsWriterOf(options, SCHEMA_FIELDS, screen);
   for (const chunk of [writer.begin(), writer.add(schemaRows(file)), writer.end()]) await write(options.out!, chunk);
 }

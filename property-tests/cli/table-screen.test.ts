@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test as plainTest } from 'vitest';
 import { main } from '../../cli/main.ts';
-import { screenRows } from '../../cli/screen-rows.ts';
 import type { TableField } from '../../formats/tables/table-file.ts';
+import { screenRows } from '../../formats/tables/write/text-writers.ts';
 import { caseCount } from '../cases.ts';
 import { fc, test } from '../law-test.ts';
 import { openWorkshop, type Workshop } from '../support/cli-support.ts';
@@ -95,7 +95,7 @@ describe('an answer on a terminal', () => {
     const lines = text.slice(0, -1).split('\n');
     const shown = Math.min(cells.length, Math.max(5, rows - 7));
     const last = lines.at(-1)!;
-    const more = /^… (?:(\d+) more rows?)?(?: and )?(?:(\d) more columns? \(.+\))?; -o FILE/.exec(last);
+    const more = /^… (?:([\d,]+) more rows?)?(?: and )?(?:(\d) more columns? \(.+\))?; -o FILE/.exec(last);
     expect(lines).toHaveLength(1 + shown + (more === null ? 0 : 1));
     expect(Number(more?.[1] ?? 0)).toBe(cells.length - shown);
     const left = Number(more?.[2] ?? 0);
