@@ -90,10 +90,13 @@ export function readCommand(
   return { words, values, repeated };
 }
 
+/** What words are that name no file. */
+const NAMED: Readonly<Record<string, string>> = { RUN: 'a run', SHELL: 'a shell' };
+
 function missingWord(name: string, names: readonly string[]): UsageError {
   const remedy =
     names.length === 1
-      ? `Name ${name === 'RUN' ? 'a run' : 'a file'} right after the command.`
+      ? `Name ${NAMED[name] ?? 'a file'} right after the command.`
       : `Name ${names.join(' and ')}, each a file or a folder.`;
   return new UsageError('usage/missing-word', `${name.replace('…', '')} is missing.`, { remedy });
 }
