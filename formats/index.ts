@@ -8,28 +8,16 @@
  * @module
  */
 
-export type { Note } from '../algorithms/notes.ts';
-export { textAt, textColumnOf } from '../algorithms/text-column.ts';
-export type { BlobLike } from '../primitives/host/platform-types.ts';
 export { type FileElementsOptions, fileElements } from './bytes/file-elements.ts';
 export type { PoolThread } from './bytes/thread-pool.ts';
 export { type ComparePlot, comparePlot } from './charts/compare-plot.ts';
 export { quadrantImage } from './charts/quadrant-plot/image.ts';
 export { type QuadrantPlot, type QuadrantPlotOptions, quadrantPlot } from './charts/quadrant-plot.ts';
 export type { MapExtent } from './charts/zonal-plot/extent.ts';
-export type { OnBadRecord } from './left-out.ts';
+export * from './everywhere.ts';
 export { openPolygonLayer, readPolygonLayer } from './polygons/open-polygon-layer.ts';
-export type {
-  PolygonBatch,
-  PolygonBatches,
-  PolygonLayer,
-  PolygonLayerFormat,
-  PolygonLayerOptions,
-} from './polygons/polygon-layer.ts';
 export { readZones } from './polygons/read-zones.ts';
 export { type ReprojectionGrid, type ReprojectOptions, reprojectZones } from './polygons/reproject-zones.ts';
-export type { ChosenAttributes, ZoneAttribute } from './polygons/zone-attributes.ts';
-export { type ParseZonesOptions, parseZones, type ReadZones, type ZoneOptions } from './polygons/zones.ts';
 export { type DecodedRaster, type DecodePackedOptions, decodePackedRaster } from './rasters/decode-packed-raster.ts';
 export { type EncodedRaster, type EncodePackedOptions, encodePackedRaster } from './rasters/encode-packed-raster.ts';
 export { type GeoTiffOptions, type GeoTiffSource, openGeoTiff } from './rasters/geotiff.ts';
@@ -67,10 +55,6 @@ export {
 } from './results/compare-tables.ts';
 export { csvWriter } from './results/compare-text.ts';
 export { encodeMaq, type MaqFile, type MaqSet, type OpenMaqOptions, openMaq } from './results/maq-file.ts';
-export { statisticsCsv, type ZonalCsvOptions, zonalCsv } from './results/zonal-csv.ts';
-export { type ZonalRun, zonalJson } from './results/zonal-json.ts';
-export { statisticsFlatGeobuf, statisticsGeoJson } from './results/zonal-layer.ts';
-export type { ZonalRows } from './results/zonal-table.ts';
 export { openTable } from './tables/open-table.ts';
 export type {
   BatchOptions,
@@ -92,8 +76,6 @@ export {
   type WrittenTableFormat,
   writeTable,
 } from './tables/write/write-table.ts';
-export type { CsvOptions } from './text/csv-quote.ts';
 export type { FileChunks, TextChunks } from './text/text-chunks.ts';
-export { UsageError } from './usage-error.ts';
 export { openVideo } from './video/open-video.ts';
 export type { Video, VideoChannel, VideoFormat, VideoFrame, VideoOptions, VideoStream } from './video/video.ts';

@@ -1,24 +1,6 @@
-// The entry point of `quadrille/formats` for pages: those exports of index.ts that need no Node.
+// The entry point of `quadrille/formats` for pages. Nothing here imports Node modules.
 
-export type { Note } from '../algorithms/notes.ts';
-export { textAt, textColumnOf } from '../algorithms/text-column.ts';
-export type { BlobLike } from '../primitives/host/platform-types.ts';
-export type { OnBadRecord } from './left-out.ts';
+export * from './everywhere.ts';
 export { openGeoTiff, openPolygonLayer, readPolygonLayer, readZones } from './on-page.ts';
-export type {
-  PolygonBatch,
-  PolygonBatches,
-  PolygonLayer,
-  PolygonLayerFormat,
-  PolygonLayerOptions,
-} from './polygons/polygon-layer.ts';
-export type { ChosenAttributes, ZoneAttribute } from './polygons/zone-attributes.ts';
-export { type ParseZonesOptions, parseZones, type ReadZones, type ZoneOptions } from './polygons/zones.ts';
 export type { GeoTiffOptions, GeoTiffSource } from './rasters/tiff/open-band.ts';
-export { statisticsCsv, type ZonalCsvOptions, zonalCsv } from './results/zonal-csv.ts';
-export { type ZonalRun, zonalJson } from './results/zonal-json.ts';
-export { statisticsFlatGeobuf, statisticsGeoJson } from './results/zonal-layer.ts';
-export type { ZonalRows } from './results/zonal-table.ts';
-export type { CsvOptions } from './text/csv-quote.ts';
 export type { TextChunks } from './text/text-chunks.ts';
-export { UsageError } from './usage-error.ts';

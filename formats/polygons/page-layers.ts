@@ -1,3 +1,4 @@
+import { crc32 } from '../bytes/crc32.ts';
 import { badGzip } from '../bytes/gzip-files.ts';
 import { inflateRaw } from '../bytes/inflate-on-page.ts';
 import type { LayerPlatform } from './layer-input.ts';
@@ -56,16 +57,4 @@ async function* gunzip(packed: AsyncIterable<Uint8Array>, file: string): AsyncGe
     await reader.cancel().catch(() => {});
     await feeding;
   }
-}
-
-const CRC_TABLE: Uint32Array = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ ((crc & 1) * 0xedb88320);
-  return crc;
-});
-
-function crc32(bytes: Uint8Array): number {
-  let crc = -1;
-  for (let at = 0; at < bytes.length; at++) crc = (crc >>> 8) ^ CRC_TABLE[(crc ^ bytes[at]!) & 255]!;
-  return ~crc >>> 0;
 }

@@ -1,4 +1,6 @@
 import { FormatError } from '../../primitives/checks/errors.ts';
+import { viewOf } from '../bytes/byte-arrays.ts';
+import { crc32 } from '../bytes/crc32.ts';
 
 /** The header of a PNG and its data, which is still compressed. */
 export interface PngChunks {
@@ -112,7 +114,8 @@ function* criticalChunks(bytes: Uint8Array, file: string): Generator<Chunk> {
     const end = at + 12 + length;
     if (end > bytes.length) throw damagedPng('a chunk longer than the file', file);
     if ((type & ANCILLARY) === 0) {
-      if (checksum(bytes, at + 4, end - 4) !== view.getUint32(end - 4)) throw damagedPng('a wrong checksum', file);
+      if (crc32(bytes.subarray(at + 4, end - 4)) !== view.getUint32(end - 4))
+        throw damagedPng('a wrong checksum', file);
       yield { type, body: bytes.subarray(at + 8, end - 4), whole: bytes.subarray(at, end) };
     }
     at = end;
@@ -141,23 +144,6 @@ const BEST_RATIO = 1032;
 function checkData(packed: number, unpacked: number, got: string, file: string): void {
   const stored = 2 * unpacked + 65_536;
   if (unpacked > packed * BEST_RATIO || packed > stored) throw damagedPng(got, file);
-}
-
-const TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let value = byte;
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? 0xedb88320 ^ (value >>> 1) : value >>> 1;
-  return value;
-});
-
-/** CRC-32 of the bytes `from … to − 1`. */
-function checksum(bytes: Uint8Array, from: number, to: number): number {
-  let value = -1;
-  for (let at = from; at < to; at++) value = TABLE[(value ^ bytes[at]!) & 0xff]! ^ (value >>> 8);
-  return ~value >>> 0;
-}
-
-function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
 }
 
 function notLabels(got: string, file: string): FormatError {
